@@ -37,12 +37,12 @@ METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "next_fit": ("next_fit", {}),
     "first_fit": ("first_fit", {}),
     "first_fit_decreasing": ("first_fit_decreasing", {}),
-    "random": ("random", {"queue": True}),
+    "random_queued": ("random", {"queue": True}),
     "random_at_once": ("random", {}),
 }
 """What is run on every workload of Table III: name, heuristic, options.
 
-Random deploys part of the tasks at once, and runs the others later where its use is measured.
+Random is two algorithms: one runs what finds no empty node later, the other leaves it out.
 """
 
 PACKERS = ("next_fit", "first_fit", "first_fit_decreasing", "tetris")

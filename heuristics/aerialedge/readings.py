@@ -18,3 +18,10 @@ EXECUTION = Reading(
 )
 COLUMNS = {"pooled": "aet_pooled", "per job": "aet_per_job", "last task": "makespan"}
 """Of the measurements, by what execution means."""
+RANDOM = Reading(
+    "random",
+    ("queued", "at once"),
+    "Section IV-B: Random's usage, utilisation and times are for the tasks that it deploys, 38 % "
+    "on Drone 2, but its times count all tasks: what finds no empty node waits, or is left out",
+    judged=True,
+)

@@ -14,7 +14,16 @@ import numpy as np
 import pandas as pd
 
 from heuristics.batch.evaluation import CONTENDED, RATIO_SWEEP, SIZE_SWEEP
-from heuristics.batch.readings import CLOUD, FIFO, RIVALS, ROUNDS, WIDTH
+from heuristics.batch.readings import (
+    CAP,
+    CLOUD,
+    FIFO,
+    RIVALS,
+    ROUNDS,
+    UTILISATION,
+    WIDTH,
+    WINDOW,
+)
 from heuristics.batch.remarks import REMARKS
 from heuristics.common.claims import Claim, Finding, Reading, Sweep, compared, counted
 
@@ -57,6 +66,8 @@ def lower(
     others: Sequence[str],
     column: str = "completion",
     time_scale: float = 1.0,
+    *,
+    every: bool = False,
 ) -> Finding:
     """Whether a method's value is below the least of the others', instance by instance."""
     part = _of(frame, axis, time_scale)
@@ -65,7 +76,8 @@ def lower(
     lost = [f"{name} ({1 - share:.0%})" for name, share in ahead.mean().items() if share < 1]
     means = ", ".join(f"{name} {wide[name].mean():.3g}" for name in (method, *others))
     note = f"means {means}" + (f"; not below {', '.join(lost)}" if lost else "")
-    return counted(_signs(wide[list(others)].min(axis=1) - wide[method]), note=note)
+    signs = _signs(wide[list(others)].min(axis=1) - wide[method])
+    return counted(signs, every=every, note=note)
 
 
 def lowest(
@@ -75,7 +87,7 @@ def lowest(
     others = ["fifo" if fifo == "start" else "fifo_completion", "drf", "batch_sche"]
     if rivals != RIVALS.default:
         others.append("all_cloud")
-    return lower(frame, axis, "a_online", others, time_scale=time_scale)
+    return lower(frame, axis, "a_online", others, time_scale=time_scale, every=True)
 
 
 def against_preemptive(
@@ -92,6 +104,28 @@ def against_preemptive(
     rival = kind if width == "server" else f"{kind}_spread"
     pair = (rival, "a_online") if preemptive_is_lower else ("a_online", rival)
     return lower(frame, axis, pair[0], pair[1:], column, time_scale)
+
+
+def uses_less(
+    frame: pd.DataFrame, axis: str, time_scale: float = 1.0, *, width: str, window: str
+) -> Finding:
+    """Whether A_online uses less of the edge than Preemptive, over a window."""
+    return against_preemptive(
+        frame, axis, "preemptive", False, UTILISATION[window], time_scale, width=width
+    )
+
+
+def utilisation_falls(
+    frame: pd.DataFrame, axis: str, time_scale: float = 1.0, *, window: str
+) -> Finding:
+    """Whether A_online's utilisation over a window falls with each step of a parameter."""
+    column = UTILISATION[window]
+    return trend(frame, axis, "a_online", column, rising=False, time_scale=time_scale)
+
+
+def follows_cap(frame: pd.DataFrame, *, cap: str) -> Finding:
+    """Whether A_online's total weighted completion time follows F, or goes against it."""
+    return trend(frame, "price_cap", "weighted", "weighted", rising=cap == "larger")
 
 
 def trend(
@@ -118,10 +152,12 @@ def ratio_trend(frame: pd.DataFrame, axis: str, *, rounds: str) -> Finding:
     return trend(frame, axis, rounds, "flow", rising=True)
 
 
-def falls_behind(frame: pd.DataFrame, axis: str, time_scale: float = 1.0, *, width: str) -> Finding:
+def falls_behind(
+    frame: pd.DataFrame, axis: str, time_scale: float = 1.0, *, width: str, window: str
+) -> Finding:
     """Whether Preemptive's lead in utilisation grows with each step of a parameter."""
     index = ["time_scale", *INSTANCE]
-    wide = frame.pivot_table(index=index, columns="method", values="utilisation")
+    wide = frame.pivot_table(index=index, columns="method", values=UTILISATION[window])
     rival = "preemptive" if width == "server" else "preemptive_spread"
     lead = (wide[rival] - wide["a_online"]).rename("lead").reset_index().assign(method="lead")
     return trend(lead, axis, "lead", "lead", rising=True, time_scale=time_scale)
@@ -176,8 +212,8 @@ def _against_baselines() -> Iterator[Claim]:
             f"as {word}", trend, axis, "a_online", "completion", rising=rises,
         )  # fmt: skip
     yield _claim(
-        5, "trend", "the larger F, the larger A_online's total weighted completion time",
-        trend, "price_cap", "weighted", "weighted", rising=True,
+        5, "trend", "the larger F, the larger A_online's total weighted completion time; the same "
+        "paragraph says the smaller", follows_cap, readings=(CLOUD, CAP),
         how=f"F = 0.01, 1, 100; {SIZES}",
     )  # fmt: skip
     yield _claim(
@@ -188,7 +224,7 @@ def _against_baselines() -> Iterator[Claim]:
 
 def _against_preemption() -> Iterator[Claim]:
     """Figures 7 to 13."""
-    width = (CLOUD, WIDTH)
+    width, window = (CLOUD, WIDTH), (CLOUD, WIDTH, WINDOW)
     for first, axis, word in ((7, "jobs", "jobs"), (8, "servers", "edge servers")):
         for time_scale, suffix, note in (
             (1.0, "", ""), (CONTENDED, "_contended", ", jobs a tenth as long"),
@@ -208,20 +244,18 @@ def _against_preemption() -> Iterator[Claim]:
             yield _claim(
                 first + 5, f"utilisation{suffix}",
                 f"Preemptive uses more of the edge than A_online, by number of {word}{note}",
-                against_preemptive, axis, "preemptive", False, column="utilisation",
-                time_scale=time_scale, readings=width,
-                how=f"over one window, until A_online is done; {SIZES}",
+                uses_less, axis, time_scale=time_scale, readings=window,
             )  # fmt: skip
             yield _claim(
                 first + 5, f"behind{suffix}",
                 f"A_online fragments: its utilisation falls behind Preemptive's with {word}{note}",
-                falls_behind, axis, time_scale=time_scale, readings=width,
-                how=f"Preemptive's less A_online's, over one window; {SIZES}",
+                falls_behind, axis, time_scale=time_scale, readings=window,
+                how=f"Preemptive's less A_online's; {SIZES}",
             )  # fmt: skip
             if axis == "servers":
                 yield _claim(
                     13, f"falls{suffix}", f"A_online's utilisation falls with {word}{note}",
-                    trend, axis, "a_online", "utilisation", rising=False, time_scale=time_scale,
+                    utilisation_falls, axis, time_scale=time_scale, readings=(CLOUD, WINDOW),
                 )  # fmt: skip
     yield _claim(
         11, "preemptive", "Preemptive is better than A_online as gradients grow",

@@ -131,7 +131,12 @@ def measure_sizes(
         )
     window = makespan(instance, schedules[0])  # the same for all: until A_online is done
     return [
-        {**row, "utilisation": utilisation(instance, made, window)}
+        {
+            **row,
+            "utilisation": utilisation(instance, made, window),
+            "utilisation_own": utilisation(instance, made, makespan(instance, made)),
+            "utilisation_edge": utilisation(instance, made),
+        }
         for row, made in zip(rows, schedules, strict=True)
     ]
 

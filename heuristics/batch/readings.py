@@ -34,3 +34,21 @@ ROUNDS = Reading(
     "stricter than (2i): jobs begin with the window, or at any start that (2) allows",
     judged=True,
 )
+WINDOW = Reading(
+    "window",
+    ("A_online's", "own makespan", "own edge"),
+    "Figures 12 and 13 average over a time they do not state: until A_online is done, until each "
+    "algorithm is, or until each has nothing left at the edge, as the measure `utilisation` does",
+    judged=True,
+)
+UTILISATION = {
+    "A_online's": "utilisation", "own makespan": "utilisation_own", "own edge": "utilisation_edge",
+}  # fmt: skip
+"""Of the measurements, by the window."""
+CAP = Reading(
+    "cap",
+    ("larger", "smaller"),
+    'Section VI on Figure 5 says "the larger the F, the larger the objective value" and two '
+    "sentences on that the total weighted completion time will be smaller",
+    judged=True,
+)

@@ -30,8 +30,9 @@ _A_ONLINE_CONTENDED = (
     "its overhead"
 )
 _UTILISATION = (
-    "over one window, with an unlimited cloud, Preemptive holds more of the edge in all instances; "
-    "with a limited one it finds room for nearly all jobs there and leaves the edge idle"
+    "hangs on the window: until A_online is done, with an unlimited cloud, Preemptive holds more "
+    "of the edge in all instances; a window that ends when each is done is several times as long "
+    "for Preemptive; with a limited cloud it finds room for nearly all jobs there"
 )
 _RATIO = (
     "rounds wait for the next power of two, which costs flow time more than completion time; "
@@ -44,9 +45,10 @@ REMARKS = {
     "figure_3_lowest_contended": _LOWEST_CONTENDED,
     "figure_4_lowest_contended": _LOWEST_CONTENDED,
     "figure_4_trend": _TREND,
-    "figure_5_trend": "F decides nothing with an unlimited cloud; with a limited one the total is "
-    "less where F is tiny (1e-9, in a test), and the same from 0.01 on: one job then makes its "
-    "server dearer than what a job is worth",
+    "figure_5_trend": "the paper contradicts itself: the larger F, the larger the objective, and "
+    "two sentences on the smaller; F decides nothing with an unlimited cloud; with a limited one "
+    "the total is less where F is tiny (1e-9, in a test), and the same from 0.01 on: one job then "
+    "makes its server dearer than what a job is worth",
     "figure_6_trend": _TREND,
     "figure_7_preemptive": _PREEMPTIVE,
     "figure_8_preemptive": _PREEMPTIVE,

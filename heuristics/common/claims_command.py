@@ -105,10 +105,10 @@ def claims(
     output: Output = None,
     json: Json = False,
 ) -> None:
-    """Measure what papers state: each claim holds, has the direction, fails, or was not measured.
+    """Measure what papers state: each claim holds, has the direction, fails, or is undecided.
 
-    --readings measures it under every reading of what its paper leaves open, too, and says which
-    fits what is printed best.
+    --readings measures it under every interpretation of what its paper leaves open, too. Its row
+    then says how many of them give the verdict, and a table which fits what is printed best.
 
     -o writes the table as .md, .tex, .csv or .json. A run with --full that was interrupted goes on
     where it was: start it again. Exits 0 where all was measured that can be, whatever came of it,
@@ -226,7 +226,9 @@ def _heading(judged: Sequence[Judged], results: Mapping[Experiment, Result]) -> 
     from optsched import __version__
 
     full = all(item.scale == "full" for item in judged)
-    readings = ", every reading of what the papers leave open" * any(i.under for i in judged)
+    readings = ", every interpretation of what the papers leave open" * any(
+        item.under for item in judged
+    )
     hours = sum(result.seconds for result in results.values()) / 3600
     return (
         "# What the papers state, measured\n\n"
@@ -234,7 +236,8 @@ def _heading(judged: Sequence[Judged], results: Mapping[Experiment, Result]) -> 
         f"{readings}: {len(results)} experiments, {hours:.2f} hours of computing. Sizes and seeds "
         "are beside each claim."
         + ("" if full else " Verdicts at quick scale are provisional.")
-        + ' "not measured" is also what the instances leave open; the note says which.\n'
+        + " The verdict is that of the first interpretation; how many of all give it stands beside "
+        'it if not all do. "undecided" is what the instances leave open.\n'
     )
 
 
@@ -275,7 +278,7 @@ def _print_json(judged: Sequence[Judged], scale: Scale) -> None:
 
 
 def _list(chosen: Mapping[str, Sequence[Claim]], json: bool) -> None:
-    from heuristics.common.claims.tables import number
+    from heuristics.common.claims.tables import printed
 
     if json:
         fields = ("name", "source", "text", "printed", "unit", "how", "standing", "remark")
@@ -296,7 +299,7 @@ def _list(chosen: Mapping[str, Sequence[Claim]], json: bool) -> None:
                 claim.name,
                 claim.source,
                 claim.text,
-                "" if claim.printed is None else f"{number(claim.printed)} {claim.unit}".strip(),
+                printed(claim),
                 claim.how,
             )
             for claim in of
@@ -328,14 +331,14 @@ def _show(judged: Sequence[Judged]) -> None:
 
 def _show_readings(problem: str, items: Sequence[Judged]) -> None:
     """A small table per claim that readings can move, and the readings that fit all best."""
-    from heuristics.common.claims.tables import FIT, READING, fit_cells, reading_cells
+    from heuristics.common.claims.tables import FIT, READING, fit_cells, reading_cells, verdict_of
 
     for item in items:
         if item.under:
-            title = f"{item.claim.name}: {item.finding.verdict} (* fits what is printed best)"
+            title = f"{item.claim.name}: {verdict_of(item)}; * fits what is printed best"
             print_table(READING, reading_cells(item), title)
     if any(item.under for item in items):
-        print_table(FIT, fit_cells(items), f"{problem}: readings that fit what is printed best")
+        print_table(FIT, fit_cells(items), f"{problem}: interpretations that fit best")
 
 
 def _colour(item: Judged) -> str:

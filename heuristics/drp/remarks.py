@@ -43,6 +43,11 @@ _BUSY = (
     "jobs that are done in time leave the least busy server without work"
 )
 _ORDER = "behind on few instances"
+_EVERY = (
+    "a floor on every instance: of few jobs one that is lost in rounding is more than a twelfth; "
+    "the mean is above it"
+)
+_FACTOR = "below four in the mean; single loads are beyond, and instances with any factor exist"
 _PRINTED = (
     '"U > y" admits a job with probability 1 - y, so few of those that the relaxation takes; no '
     "curve of the paper can have been made that way"
@@ -54,6 +59,10 @@ REMARKS = {
         for topology in ("hexagon", "grid")
         for method in ("r_dr", "r_dr_scarce", "r_dr_exact", "r_dr_exact_scarce")
     },
+    **dict.fromkeys(("share_hexagon", "share_grid", "section_5_share"), _EVERY),
+    **{f"factor_4_{topology}": _FACTOR for topology in ("hexagon", "grid")},
+    "figure_34_balance": "memory is data that servers hold: at random they spread about as evenly "
+    "as under R-DR, which trains jobs in rounds",
     **{f"share_{topology}_physical": _PHYSICAL for topology in ("hexagon", "grid")},
     **{f"{name}_r_dsr": _REPAIRED for name in ("share_hexagon", "share_grid", "section_5_share")},
     **{

@@ -190,13 +190,31 @@ def completion_times(instance: Instance, assoc: Integers) -> Floats:
     return ends
 
 
-def by_r_dr(requests: Requests, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Completion times under R-DR, and seconds of work of each server.
+class Course(NamedTuple):
+    """What came of a method."""
+
+    ends: Floats
+    """Completion time of every job, seconds."""
+    busy: Floats
+    """Seconds of work of each server."""
+    held: Floats
+    """Data that each server holds, MB, in the mean over the time until the last job is done."""
+
+
+def held(instance: Instance, assoc: Integers) -> Floats:
+    """Data that each server collects, MB, and keeps until the jobs decided together are done."""
+    there = assoc >= 0
+    megabytes = instance.node_data_bytes[there] / 1e6
+    return np.bincount(assoc[there], weights=megabytes, minlength=SERVERS)
+
+
+def by_r_dr(requests: Requests, rng: np.random.Generator) -> Course:
+    """What comes of R-DR.
 
     Jobs not admitted wait until all that were are done (Section 2.2).
     """
     jobs = len(requests.kind)
-    ends, busy = np.full(jobs, np.nan), np.zeros(SERVERS)
+    ends, busy, memory = np.full(jobs, np.nan), np.zeros(SERVERS), np.zeros(SERVERS)
     clock = 0.0
     while np.isnan(ends).any():
         left = np.flatnonzero(np.isnan(ends))
@@ -207,8 +225,9 @@ def by_r_dr(requests: Requests, rng: np.random.Generator) -> tuple[Floats, Float
         done = clock + completion_times(instance, made.assoc)
         busy += seconds(instance, made.assoc).total.sum(axis=0)
         ends[left] = done
+        memory += (np.nanmax(ends) - clock) * held(instance, made.assoc)
         clock = np.nanmax(ends)
-    return ends, busy
+    return Course(ends, busy, memory / clock)
 
 
 def measure_test_bed(*, seed: int, load: float) -> list[dict[str, Any]]:
@@ -239,17 +258,19 @@ def _measured(jobs: int, seed: int, load: float) -> list[dict[str, Any]]:
     took = {"r_dr": time.process_time() - began}
     for name, assoc in associations.items():
         busy = seconds(instance, assoc).total.sum(axis=0)
-        found[name] = completion_times(instance, assoc), busy
-    end = found["r_dr"][0].max()
+        found[name] = Course(completion_times(instance, assoc), busy, held(instance, assoc))
+    end = found["r_dr"].ends.max()
     return [
         {
             "jobs": jobs, "method": name, "last": ends.max(), "mean": ends.mean(),
             "done_halfway": 100 * (ends <= end / 2).mean(),
             "done_at_end": 100 * (ends <= end).mean(),
             "least_busy": 100 * busy.min() / ends.max(),
+            "gpu_spread": 100 * (busy / ends.max()).std(),
+            "memory_spread": memory.std(),
             "took": took.get(name, np.nan),
         }
-        for name, (ends, busy) in found.items()
+        for name, (ends, busy, memory) in found.items()
     ]  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
+import numpy as np
 import pandas as pd
 
 from heuristics.common.claims import Claim, ClaimVerdict, Finding, compared, compared_means, ordered
@@ -61,6 +62,15 @@ def busy(frame: pd.DataFrame, printed: float) -> Finding:
     return compared(values, printed, sense="at least", room=0.0)
 
 
+def balanced(frame: pd.DataFrame, column: str, *, radio: str) -> Finding:
+    """Standard deviation among the servers under the others over that under R-DR."""
+    wide = _wide(frame, column)
+    others = ["random", _read("nearest", radio)]
+    note = ", ".join(f"{name} {wide[name].mean():.3g}" for name in ["r_dr", *others])
+    more = {name: np.log(wide[name] / wide["r_dr"]).tolist() for name in others}
+    return ordered(more, logarithmic=True, note=f"means {note}")
+
+
 def slowest(frame: pd.DataFrame, printed: float) -> Finding:
     """The longest time R-DR took to decide, CPU seconds."""
     took = frame.loc[frame["method"] == "r_dr", "took"].tolist()
@@ -69,7 +79,7 @@ def slowest(frame: pd.DataFrame, printed: float) -> Finding:
 
 
 def test_bed_claims() -> Iterator[Claim]:
-    """Figures 28 to 32."""
+    """Figures 28 to 34."""
     yield Claim(
         "figure_28_decision_time", "Figure 28", "decisions take less than 5 seconds",
         f"CPU time of R-DR; {SIZES}", TEST_BED, partial(slowest, printed=5.0), 5.0, "s", (LOAD,),
@@ -94,3 +104,13 @@ def test_bed_claims() -> Iterator[Claim]:
         f"share of the time for which the least busy server has work, 16 and 22 jobs; {SIZES}",
         TEST_BED, partial(busy, printed=95.0), 95.0, "%", (LOAD,),
     )  # fmt: skip
+    for figure, column, what, how in (
+        (33, "gpu_spread", "GPU utilisation", "share of the time for which a server has work"),
+        (34, "memory_spread", "memory utilisation", "MB of data that a server holds, in the mean"),
+    ):
+        yield Claim(
+            f"figure_{figure}_balance", f"Figure {figure}",
+            f"the standard deviation of {what} among servers is larger under random and nearest",
+            f"{how}; geometric mean of the ratio, where it is least certain; {SIZES}", TEST_BED,
+            partial(balanced, column=column), readings=(LOAD, RADIO),
+        )  # fmt: skip

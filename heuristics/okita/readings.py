@@ -1,5 +1,6 @@
 """What Okita's paper leaves open, where its claims may hang on it."""
 
+from heuristics.common.claims import STATED as OF
 from heuristics.common.claims import Reading
 
 SITES = Reading(
@@ -33,5 +34,12 @@ SPREAD = Reading(
     ("even", "by class"),
     "Section V-A lists data sets and not how they lie at the sites: every class everywhere, or one "
     "or two classes a site, for which unbiased models are wanted",
+    judged=True,
+)
+STATED = Reading(
+    "stated",
+    OF,
+    "Section V on Figure 7: the ratio stays below 1.8: on every instance, or the mean that the "
+    "figure draws",
     judged=True,
 )

@@ -1,5 +1,6 @@
 """What the preemptive paper leaves open, where its claims may hang on it."""
 
+from heuristics.common.claims import STATED as OF
 from heuristics.common.claims import Reading
 
 SPAN = Reading(
@@ -24,5 +25,19 @@ EPSILON = Reading(
     "epsilon",
     (0.1, 0.2, 0.3, 0.4, 0.5),
     "Section V-C states the ratio without the speed augmentation; Figure 13 has no caption",
+    judged=True,
+)
+STATED = Reading(
+    "stated",
+    OF,
+    'Section V-C: "remains at a low level (< 1.7)": the ratio on every instance, or the mean that '
+    "the figures draw",
+    judged=True,
+)
+SMALL = Reading(
+    "small",
+    ("SRTF and Tiresias-L", "A_online-E"),
+    "Section I: the number of preemptions is relatively small: by that of the baselines that "
+    "preempt, or of A_online kept at the edge",
     judged=True,
 )

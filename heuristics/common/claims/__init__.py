@@ -9,6 +9,8 @@ problem's name); ``optsched claims`` measures them.
 """
 
 from heuristics.common.claims.claim import (
+    NOTHING,
+    UNDECIDED,
     Claim,
     ClaimVerdict,
     Finding,
@@ -26,10 +28,12 @@ from heuristics.common.claims.experiments import (
 )
 from heuristics.common.claims.tables import latex, markdown, table
 from heuristics.common.claims.verdicts import (
+    STATED,
     bounded,
     compared,
     compared_means,
     counted,
+    limited,
     ordered,
     within,
 )
@@ -37,6 +41,9 @@ from optsched.evaluation.runs import UnmeasuredError
 from optsched.study.sweep import Scale, Sweep
 
 __all__ = [
+    "NOTHING",
+    "STATED",
+    "UNDECIDED",
     "Claim",
     "ClaimVerdict",
     "Finding",
@@ -55,6 +62,7 @@ __all__ = [
     "data_folder",
     "judge",
     "latex",
+    "limited",
     "markdown",
     "measure_claims",
     "ordered",

@@ -16,17 +16,21 @@ from optsched.study.sweep import Scale
 ClaimVerdict = Literal[
     "holds",
     "direction holds, size does not",
+    "undecided",
     "fails",
-    "depends on the reading",
     "not comparable",
     "not in the paper",
     "not measured",
 ]
-"""``not comparable``: another test-bed, another quantity. ``not measured``: out of reach, or the
-instances leave it open."""
+"""``undecided``: measured, and the instances leave it open. ``not measured``: nothing was.
+``not comparable``: another test-bed, another quantity."""
 
 DIRECTION: ClaimVerdict = "direction holds, size does not"
-DEPENDS: ClaimVerdict = "depends on the reading"
+UNDECIDED: ClaimVerdict = "undecided"
+NOTHING: ClaimVerdict = "not measured"
+
+Printed = float | tuple[float, float]
+"""A number, or both ends of a range."""
 
 Value = str | int | float | bool
 
@@ -95,8 +99,8 @@ class Claim:
     function, what JSON can say."""
     judge: Callable[..., Finding]
     """Measurements -> finding; with the values of readings that are only judged, by name."""
-    printed: float | None = None
-    """The printed number; None where the claim is an order or a trend."""
+    printed: Printed | None = None
+    """The printed number or range; None where the claim is an order or a trend."""
     unit: str = ""
     """Unit of ``printed`` and of what is measured; "" for a plain ratio."""
     readings: tuple[Reading, ...] = ()
@@ -105,6 +109,8 @@ class Claim:
     """What is said of it whatever is measured."""
     remark: str = ""
     """Why it comes out as it does, in a line; settled by measurement, which the line names."""
+    paper: str = ""
+    """Whose claim it is, if not of the problem's paper; it is counted apart."""
 
 
 @dataclass(frozen=True)
@@ -118,6 +124,21 @@ class Judged:
     """At which it was measured; what is found at quick scale is provisional."""
     under: tuple[Under, ...] = ()
     """What was found under every combination of its readings, where they were measured."""
+
+    @property
+    def measured(self) -> tuple[Under, ...]:
+        """The combinations of readings under which there is a verdict."""
+        return tuple(one for one in self.under if one.finding.verdict != NOTHING)
+
+    @property
+    def agreeing(self) -> int:
+        """Under how many of ``measured`` the verdict is the one of the claim."""
+        return sum(one.finding.verdict == self.finding.verdict for one in self.measured)
+
+    @property
+    def hangs(self) -> bool:
+        """Whether the verdict changes with a reading."""
+        return 0 < self.agreeing < len(self.measured)
 
 
 def data_folder(*parts: str) -> Path:

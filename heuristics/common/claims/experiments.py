@@ -10,7 +10,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
-from heuristics.common.claims.claim import Claim, Finding, Judged, Under, Value
+from heuristics.common.claims.claim import NOTHING, Claim, Finding, Judged, Under, Value
 from heuristics.common.claims.readings import combinations, judge_options, measured_by, settle
 from optsched.errors import InputError, words
 from optsched.evaluation.runs import UnmeasuredError
@@ -184,7 +184,7 @@ def _judged(
         for combination in combinations(claim.readings)[: None if readings else 1]
     ]
     finding = settle(found[0].finding, found)
-    if claim.standing is not None and finding.verdict != "not measured":
+    if claim.standing is not None and finding.verdict != NOTHING:
         finding = replace(finding, verdict=claim.standing)
     return Judged(problem, claim, finding, scale, tuple(found) if len(found) > 1 else ())
 
@@ -192,13 +192,13 @@ def _judged(
 def _finding(claim: Claim, result: Result, combination: Mapping[str, Value]) -> Finding:
     if result.value is None:
         why = result.error or result.reason or "nothing was measured"
-        return Finding("not measured", note=why, failed=bool(result.error))
+        return Finding(NOTHING, note=why, failed=bool(result.error))
     try:
         found = claim.judge(result.value, **judge_options(claim, combination))
     except UnmeasuredError as out_of_reach:
-        found = Finding("not measured", note=str(out_of_reach))
+        found = Finding(NOTHING, note=str(out_of_reach))
     except Exception as caught:  # a wrong judge must not hide the other findings
-        found = Finding("not measured", note=words(caught), failed=True)
+        found = Finding(NOTHING, note=words(caught), failed=True)
     if result.error:
         note = "; ".join(text for text in (found.note, result.error) if text)
         found = replace(found, note=note, failed=True)

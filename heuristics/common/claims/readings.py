@@ -14,8 +14,9 @@ from functools import cache, partial
 from typing import Any
 
 from heuristics.common.claims.claim import (
-    DEPENDS,
     DIRECTION,
+    NOTHING,
+    UNDECIDED,
     Claim,
     Finding,
     Judged,
@@ -76,32 +77,28 @@ def judge_options(claim: Claim, combination: Mapping[str, Value]) -> dict[str, V
 
 
 def settle(default: Finding, under: Sequence[Under]) -> Finding:
-    """What is found of a claim once its readings are measured: the default's, or that it depends.
+    """The default's finding, with a note of the readings that give another verdict.
 
-    Readings that could not be measured, or whose instances leave it open, move no verdict; where
-    the default's do and others' do not, the note says what is found under these.
+    Readings that could not be measured say nothing.
     """
-    known = [one for one in under if one.finding.verdict != "not measured"]
-    settled = {one.finding.verdict for one in known}
-    if not known or settled == {default.verdict}:
-        return default
-    verdict = min((one.finding.verdict for one in known), key=_WORTH.index)
-    for_it = [one for one in known if one.finding.verdict == verdict]
-    shown = "; ".join(said(one.combination) for one in for_it[:MOST])
-    more = f" and {len(for_it) - MOST} more" if len(for_it) > MOST else ""
-    note = f"{verdict} under {len(for_it)} of {len(known)} readings: {shown}{more}"
-    depends = default.verdict if len(settled) == 1 else DEPENDS
-    return replace(
-        default, verdict=depends, note="; ".join(text for text in (default.note, note) if text)
-    )
+    known = [one for one in under if one.finding.verdict != NOTHING]
+    others = dict.fromkeys(one.finding.verdict for one in known)
+    others.pop(default.verdict, None)
+    notes = [default.note]
+    for verdict in others if default.verdict != NOTHING else ():
+        found = [said(one.combination) for one in known if one.finding.verdict == verdict]
+        more = f" and {len(found) - MOST} more" if len(found) > MOST else ""
+        shown = "; ".join(found[:MOST])
+        notes.append(f"{verdict} under {len(found)} of {len(known)} interpretations: {shown}{more}")
+    return replace(default, note="; ".join(text for text in notes if text))
 
 
-_WORTH = ("holds", DIRECTION, "fails", DEPENDS, "not comparable", "not in the paper")
+_WORTH = ("holds", DIRECTION, "fails", "not comparable", "not in the paper")
 
 
 def best(item: Judged) -> Under | None:
     """The reading that fits what is printed best: by verdict, then by distance; None: none."""
-    known = [one for one in item.under if one.finding.verdict != "not measured"]
+    known = [one for one in item.measured if one.finding.verdict != UNDECIDED]
     return min(known, key=lambda one: _badness(item.claim, one.finding), default=None)
 
 
@@ -113,7 +110,9 @@ def distance(claim: Claim, found: Finding) -> float:
     """How far what is measured is from what is printed, relative to it; 0 where nothing is."""
     if claim.printed is None or not math.isfinite(found.value):
         return 0.0
-    return abs(found.value - claim.printed) / max(abs(claim.printed), 1e-9)
+    ends = claim.printed if isinstance(claim.printed, tuple) else (claim.printed,) * 2
+    nearest = min(max(found.value, min(ends)), max(ends))
+    return abs(found.value - nearest) / max(abs(nearest), 1e-9)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,14 @@ from typing import get_args
 
 import pandas as pd
 
-from heuristics.common.claims.claim import DEPENDS, DIRECTION, ClaimVerdict, Judged, Under
+from heuristics.common.claims.claim import (
+    DIRECTION,
+    Claim,
+    ClaimVerdict,
+    Judged,
+    Printed,
+    Under,
+)
 from heuristics.common.claims.readings import best, fits, said
 
 VERDICTS: tuple[ClaimVerdict, ...] = get_args(ClaimVerdict)
@@ -45,6 +52,7 @@ def table(judged: Sequence[Judged]) -> pd.DataFrame:
                 "note": item.finding.note,
                 "remark": item.claim.remark,
                 "failed": item.finding.failed,
+                "agreeing": item.agreeing,
                 "readings": [_record(one) for one in item.under],
                 "best_reading": said(chosen.combination) if (chosen := best(item)) else "",
             }
@@ -71,7 +79,7 @@ def cells(item: Judged) -> tuple[str, ...]:
     return (
         claim.text,
         claim.source,
-        _with_unit("" if claim.printed is None else number(claim.printed), claim.unit),
+        printed(claim),
         _with_unit(number(found.value), claim.unit),
         interval(found.low, found.high),
         str(found.instances or ""),
@@ -80,14 +88,28 @@ def cells(item: Judged) -> tuple[str, ...]:
 
 
 def verdict_of(item: Judged) -> str:
-    """The verdict; of few instances at quick scale, that it is provisional, and how many."""
-    found = item.finding
-    if item.scale == "full" or not found.instances:
-        return found.verdict
-    return f"{found.verdict} (provisional, n = {found.instances})"
+    """The verdict, with what it hangs on.
+
+    How many interpretations give it, if not all; at quick scale that it is provisional, and how
+    many instances there are.
+    """
+    found, said = item.finding, []
+    if item.hangs:
+        said.append(f"{item.agreeing} of {len(item.measured)} interpretations")
+    if item.scale == "quick" and found.instances:
+        said.append(f"provisional, n = {found.instances}")
+    return f"{found.verdict} ({'; '.join(said)})" if said else found.verdict
 
 
-READING = ("reading", "measured", "interval", "n", "verdict")
+def printed(claim: Claim) -> str:
+    """The printed number or range with its unit; nothing where there is none."""
+    ends: tuple[Printed, ...] = ()
+    if claim.printed is not None:
+        ends = claim.printed if isinstance(claim.printed, tuple) else (claim.printed,)
+    return _with_unit(" to ".join(number(float(end)) for end in ends), claim.unit)
+
+
+READING = ("interpretation", "measured", "interval", "n", "verdict")
 
 
 def reading_cells(item: Judged) -> list[tuple[str, ...]]:
@@ -105,7 +127,7 @@ def reading_cells(item: Judged) -> list[tuple[str, ...]]:
     ]
 
 
-FIT = ("reading", "hold", "direction only", "fail", "mean distance from what is printed")
+FIT = ("interpretation", "hold", "direction only", "fail", "mean distance from what is printed")
 
 
 def fit_cells(judged: Sequence[Judged], most: int = 5) -> list[tuple[str, ...]]:
@@ -138,16 +160,31 @@ def _with_unit(text: str, unit: str) -> str:
 
 
 def tally(judged: Sequence[Judged]) -> str:
-    """How many claims there are of each verdict: "3 claims: 2 hold, 1 fails"."""
-    counts = {v: sum(item.finding.verdict == v for item in judged) for v in VERDICTS}
+    """How many claims there are of each verdict: "3 claims: 2 hold, 1 fails".
+
+    How many hang on an interpretation is added; claims of another paper are counted apart.
+    """
+    if not judged:
+        return "no claims"
+    papers = dict.fromkeys(item.claim.paper for item in judged)
+    return "; ".join(
+        _counted([item for item in judged if item.claim.paper == paper], paper) for paper in papers
+    )
+
+
+def _counted(items: Sequence[Judged], paper: str) -> str:
+    counts = {v: sum(item.finding.verdict == v for item in items) for v in VERDICTS}
     shown = ", ".join(f"{count} {_verb(v, count)}" for v, count in counts.items() if count)
-    return f"{len(judged)} claim{'s' * (len(judged) != 1)}: {shown}" if judged else "no claims"
+    hanging = sum(item.hangs for item in items)
+    of = f" of {paper}" if paper else ""
+    hang = f" ({hanging} hang on an interpretation)" if hanging else ""
+    return f"{len(items)} claim{'s' * (len(items) != 1)}{of}: {shown}{hang}"
 
 
 def _verb(of: ClaimVerdict, count: int) -> str:
     if of == DIRECTION:
         return "in direction only"
-    plural = {"holds": "hold", "fails": "fail", DEPENDS: "depend on the reading"}
+    plural = {"holds": "hold", "fails": "fail"}
     return plural.get(of, of) if count != 1 else of
 
 
@@ -157,7 +194,7 @@ def by_problem(judged: Sequence[Judged]) -> list[tuple[str, list[Judged]]]:
 
 
 def markdown(judged: Sequence[Judged], heading: str = "") -> str:
-    """A table per problem; below it how each claim was measured, and its readings side by side.
+    """A table per problem; below it how each claim was measured, and what its verdict hangs on.
 
     Args:
         judged: the claims.
@@ -174,7 +211,7 @@ def markdown(judged: Sequence[Judged], heading: str = "") -> str:
 
 
 def _open_points(items: Sequence[Judged]) -> str:
-    """What a problem's paper leaves open, and the readings that fit all its claims best."""
+    """What a problem's paper leaves open, and the interpretations that fit its claims best."""
     moved = {r.name: r for item in items if item.under for r in item.claim.readings}
     points = "\n".join(
         f"- **{r.name}** ({', '.join(map(str, r.values))}): {_markdown(r.open)}"
@@ -192,11 +229,13 @@ def _rows(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _explained(item: Judged) -> str:
-    """How a claim was measured, what must be known, and a small table of its readings."""
-    parts = (item.claim.remark, item.claim.how, item.finding.note)
+    """How a claim was measured, what must be known, and a table of what its verdict hangs on."""
+    count = len(item.measured)
+    same = f"the same under all {count} interpretations" if count and not item.hangs else ""
+    parts = (item.claim.remark, item.claim.how, item.finding.note, same)
     notes = ". ".join(text.rstrip(".") for text in parts if text)
     said = f"- `{item.claim.name}`: {_markdown(notes)}"
-    if not item.under:
+    if not item.hangs:
         return said
     rows = _rows(READING, reading_cells(item)).replace("\n", "\n  ")
     return f"{said}\n\n  {rows}\n\n  \\* fits what is printed best\n"

@@ -1,7 +1,8 @@
 """From measurements to a verdict: the rules, the same for every claim.
 
-Direction and size are judged apart, and both by intervals: what the instances leave open has no
-verdict. A gain that is several times what is printed has the direction, not the size.
+Direction and size are judged apart, and both by intervals: what the instances leave open is
+undecided. A gain that is several times what is printed has the direction, not the size. One
+counterexample refutes what is stated of every instance, whether it is an order or a bound.
 """
 
 from __future__ import annotations
@@ -14,7 +15,14 @@ from typing import Literal
 import numpy as np
 from scipy import stats
 
-from heuristics.common.claims.claim import DIRECTION, ClaimVerdict, Finding
+from heuristics.common.claims.claim import (
+    DIRECTION,
+    NOTHING,
+    UNDECIDED,
+    ClaimVerdict,
+    Finding,
+    Printed,
+)
 from optsched.errors import InputError
 from optsched.evaluation.tables import CONFIDENCE, mean_interval
 
@@ -30,14 +38,17 @@ SAME_SIZE = 1.5
 LEAST = 3
 """Fewest values whose mean decides anything."""
 
-OPEN: ClaimVerdict = "not measured"
+EVERY = "every instance"
+MEAN = "the mean"
+STATED = (EVERY, MEAN)
+"""What a ceiling, a floor or an order may be stated of, where the text does not say."""
 
 
 def verdict(
     value: float,
     low: float,
     high: float,
-    printed: float | tuple[float, float],
+    printed: Printed,
     sense: Sense,
     neutral: float | None,
     room: float,
@@ -45,8 +56,8 @@ def verdict(
     """The rule behind every comparison with a printed number.
 
     A floor or a ceiling holds where the whole interval keeps it. A target holds where the interval
-    lies on the printed side of ``neutral`` and the size agrees; ``not measured`` is what the
-    interval leaves open.
+    lies on the printed side of ``neutral`` and the size agrees; ``undecided`` is what the interval
+    leaves open.
 
     Args:
         value: measured.
@@ -65,18 +76,18 @@ def verdict(
             if sense == "at least"
             else (high <= most + room, low > most + room)
         )
-        return "holds" if kept else "fails" if broken else OPEN
+        return "holds" if kept else "fails" if broken else UNDECIDED
     possible = low - room <= most and high + room >= least
     agrees = least - room <= value <= most + room or (
         possible and _same_size(value, least, most, neutral or 0.0)
     )
     if neutral is None:
-        return "holds" if agrees else OPEN if possible else "fails"
+        return "holds" if agrees else UNDECIDED if possible else "fails"
     up = least + most > 2 * neutral
     right, wrong = (low > neutral, high <= neutral) if up else (high < neutral, low >= neutral)
     if right:
         return "holds" if agrees else DIRECTION
-    return "fails" if wrong or not possible else OPEN
+    return "fails" if wrong or not possible else UNDECIDED
 
 
 def _same_size(value: float, least: float, most: float, neutral: float) -> bool:
@@ -87,7 +98,7 @@ def _same_size(value: float, least: float, most: float, neutral: float) -> bool:
 
 def compared(
     values: Sequence[float],
-    printed: float | tuple[float, float],
+    printed: Printed,
     *,
     sense: Sense = "about",
     neutral: float | None = None,
@@ -115,7 +126,7 @@ def compared(
     left_out = f"{len(values) - len(numbers)} of {len(values)} instances have no value"
     note = joined(note, left_out if len(numbers) < len(values) else "")
     if not numbers:
-        return Finding(OPEN, note=note)
+        return Finding(NOTHING, note=note)
     mean = math.fsum(numbers) / len(numbers)
     if room is None:
         room = slack * max(1.0, *np.abs(printed).reshape(-1).tolist())
@@ -127,7 +138,7 @@ def compared(
 def compared_means(
     values: Sequence[float],
     others: Sequence[float],
-    printed: float | tuple[float, float],
+    printed: Printed,
     *,
     gain: bool = False,
     percent: bool = False,
@@ -163,7 +174,7 @@ def compared_means(
     note = joined(note, left_out if len(pairs) < len(values) else "")
     above, below = pairs.mean(axis=0) if len(pairs) else (math.nan, 0.0)
     if not below > 0:
-        return Finding(OPEN, note=joined(note, "nothing to compare with"))
+        return Finding(NOTHING, note=joined(note, "nothing to compare with"))
     ratio = float(above / below)
     around = ratio + (pairs[:, 0] - ratio * pairs[:, 1]) / below
     unit = 100.0 if percent else 1.0
@@ -180,35 +191,48 @@ def _settled(
     high: float,
     count: int,
     note: str,
-    printed: float | tuple[float, float],
+    printed: Printed,
     sense: Sense,
     neutral: float | None,
     room: float,
 ) -> Finding:
-    found = Finding(OPEN, value, low, high, count, note)
+    found = Finding(UNDECIDED, value, low, high, count, note)
     if count < LEAST:
         return left_open(found)
     judged = verdict(value, low, high, printed, sense, neutral, room)
-    return left_open(found) if judged == OPEN else replace(found, verdict=judged)
+    return left_open(found) if judged == UNDECIDED else replace(found, verdict=judged)
 
 
-def counted(holds: Sequence[bool | None], *, note: str = "") -> Finding:
+def counted(holds: Sequence[bool | None], *, every: bool = False, note: str = "") -> Finding:
     """Judge a claim that is true or false on each instance; the value is the share of truths.
 
     Ties (None) count for nobody; where there is nothing else, there is no effect, and the claim
     fails. The interval is Clopper and Pearson's. With all of it above one half the claim holds
     where nothing contradicts it, and has the direction where something does.
+
+    Args:
+        holds: by instance.
+        every: the claim is stated of every instance: a single one that contradicts it refutes it.
+        note: what a reader must know.
+
+    Example:
+        >>> [counted([True] * 9 + [False], every=every).verdict for every in (False, True)]
+        ['direction holds, size does not', 'fails']
     """
     signs = [bool(sign) for sign in holds if sign is not None]
     count, hits = len(signs), sum(signs)
     if len(holds) > count:
         note = joined(note, f"{len(holds) - count} of {len(holds)} are ties")
     if not count:
-        return Finding("fails" if len(holds) else OPEN, 0.0, instances=len(holds), note=note)
+        verdict: ClaimVerdict = "fails" if len(holds) else NOTHING
+        return Finding(verdict, 0.0, instances=len(holds), note=note)
     tail = (1 - CONFIDENCE) / 2
     low = float(stats.beta.ppf(tail, hits, count - hits + 1)) if hits else 0.0
     high = float(stats.beta.ppf(1 - tail, hits + 1, count - hits)) if hits < count else 1.0
-    found = Finding(OPEN, hits / count, low, high, count, note)
+    found = Finding(UNDECIDED, hits / count, low, high, count, note)
+    if every and hits < count:
+        against = f"{count - hits} of {count} instances contradict it"
+        return replace(found, verdict="fails", note=joined(note, against))
     if low > 0.5:
         return replace(found, verdict="holds" if hits == count else DIRECTION)
     return replace(found, verdict="fails") if high < 0.5 else left_open(found)
@@ -260,40 +284,82 @@ def within(deviations: Mapping[str, Sequence[float]], limit: float, *, note: str
     return found if count >= LEAST and (inside or beyond) else left_open(found)
 
 
-def bounded(low: Sequence[float], high: Sequence[float], most: float) -> Finding:
-    """Judge a ceiling stated for every instance: one that is above it for certain refutes it.
+def bounded(
+    low: Sequence[float], high: Sequence[float], limit: float, *, sense: Sense = "at most"
+) -> Finding:
+    """Judge a ceiling or a floor stated of every instance: one that is certainly beyond refutes it.
 
-    The interval reaches from the largest that is certain to the largest possible. The value is
-    the latter where the claim holds, else the former; the note has how many are above.
+    The interval reaches from the farthest that is certain to the farthest possible. The value is
+    the latter where the claim holds, else the former; the note has how many are beyond.
 
     Args:
         low: certified low ends of what is bounded, one per instance.
         high: the high ends; infinite where nothing is known.
-        most: what no instance is to exceed.
+        limit: what no instance is to exceed, or to fall below.
+        sense: whether the limit is a ceiling or a floor.
 
     Example:
         >>> bounded([1.2, 2.5], [1.2, 4.0], 1.8).verdict
         'fails'
     """
-    lows, highs = np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
-    if not len(lows):
-        return Finding(OPEN)
-    above, kept = int((lows > most).sum()), int((highs <= most).sum())
+    ends = np.array([low, high], dtype=np.float64)
+    if not ends.size:
+        return Finding(NOTHING)
+    sign = 1.0 if sense == "at most" else -1.0
+    certain, possible = sign * (ends if sense == "at most" else ends[::-1])
+    count = certain.size
+    beyond, kept = int((certain > sign * limit).sum()), int((possible <= sign * limit).sum())
+    farthest, side = ("largest", "above") if sense == "at most" else ("least", "below")
     note = (
-        f"the largest of all, and what it lies in; {above} of {len(lows)} above {most:g} for "
-        f"certain, {kept} certainly not; the median is at most {np.median(highs):.3g}"
+        f"the {farthest} of all, and what it lies in; {beyond} of {count} {side} {limit:g} for "
+        f"certain, {kept} certainly not; the median is {sense} {sign * np.median(possible):.3g}"
     )
-    least, largest = float(lows.max()), float(highs.max())
-    found = Finding("fails", least, least, largest, len(lows), note)
-    if above:
+    sure, most = sign * float(certain.max()), sign * float(possible.max())
+    found = Finding("fails", sure, min(sure, most), max(sure, most), count, note)
+    if beyond:
         return found
-    return replace(found, verdict="holds", value=largest) if kept == len(lows) else left_open(found)
+    return replace(found, verdict="holds", value=most) if kept == count else left_open(found)
+
+
+def limited(
+    low: Sequence[float],
+    high: Sequence[float],
+    limit: float,
+    *,
+    stated: str,
+    sense: Sense = "at most",
+    note: str = "",
+) -> Finding:
+    """Judge a ceiling or a floor by what it is stated of, one of ``STATED``.
+
+    Args:
+        low: certified low ends of what is bounded, one per instance.
+        high: the high ends; infinite where nothing is known.
+        limit: what is not to be exceeded, or fallen below.
+        stated: of every instance, or of the mean alone.
+        sense: whether the limit is a ceiling or a floor.
+        note: what a reader must know.
+
+    Example:
+        >>> [limited([1.6, 1.8, 1.5], [1.6, 1.8, 1.5], 1.7, stated=of).verdict for of in STATED]
+        ['fails', 'undecided']
+    """
+    if stated == EVERY:
+        found = bounded(low, high, limit, sense=sense)
+        return replace(found, note=joined(note, found.note))
+    worse, better = (high, low) if sense == "at most" else (low, high)
+    found = compared(better, limit, sense=sense, note=note)
+    if found.verdict != "holds":
+        return found
+    kept = compared(worse, limit, sense=sense, note=note)
+    known = bool(np.isfinite(worse).all())
+    return kept if known and kept.verdict == "holds" else left_open(found)
 
 
 def left_open(found: Finding) -> Finding:
-    """The same without a verdict: its instances leave it open."""
+    """The same, undecided: its instances leave it open."""
     said = f"{found.instances} instance{'s' * (found.instances != 1)} leave it open"
-    return replace(found, verdict=OPEN, note=joined(found.note, said))
+    return replace(found, verdict=UNDECIDED, note=joined(found.note, said))
 
 
 def joined(*notes: str) -> str:

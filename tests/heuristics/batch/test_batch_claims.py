@@ -8,7 +8,15 @@ from formulations.batch import PROBLEM
 from formulations.batch.check import check, completion_slots
 from formulations.batch.metrics import completion, edge_load, edge_servers, utilisation
 from heuristics.batch import HEURISTICS
-from heuristics.batch.claims import CLAIMS, close_to_one, falls_behind, lower, trend
+from heuristics.batch.claims import (
+    CLAIMS,
+    close_to_one,
+    falls_behind,
+    follows_cap,
+    lower,
+    trend,
+    uses_less,
+)
 from heuristics.batch.evaluation import (
     METHODS,
     ROUNDS,
@@ -16,6 +24,7 @@ from heuristics.batch.evaluation import (
     measure_ratio,
     measure_sizes,
 )
+from heuristics.batch.readings import CAP, UTILISATION
 from heuristics.batch.remarks import REMARKS
 from optsched.errors import InputError
 
@@ -34,7 +43,7 @@ def test_one_instance_gives_a_row_per_method() -> None:
     rows = measure_sizes(jobs=12, servers=6, time_scale=0.1, price_cap=1.0, gradient=0, seed=1)
     assert [row["method"] for row in rows] == list(METHODS)
     assert all(row["completion"] > 0 for row in rows)
-    assert all(0 <= row["utilisation"] <= 1 for row in rows)
+    assert all(0 <= row[column] <= 1 for row in rows for column in UTILISATION.values())
 
 
 def test_ratios_are_at_least_one_and_smaller_in_completion_time() -> None:
@@ -86,8 +95,40 @@ def test_utilisation_is_compared_on_the_same_jobs_step_by_step() -> None:
         for jobs, own, other in ((1, 0.2, 0.2), (2, 0.3, 0.4), (3, 0.4, 0.8))
         for method, value in (("a_online", own), ("preemptive", other), ("preemptive_spread", 0.5))
     ]  # fmt: skip
-    assert falls_behind(pd.DataFrame(rows), "jobs", width="server").verdict == "holds"
-    assert falls_behind(pd.DataFrame(rows), "jobs", width="spread").verdict == "fails"
+    for width, verdict in (("server", "holds"), ("spread", "fails")):
+        found = falls_behind(pd.DataFrame(rows), "jobs", width=width, window="A_online's")
+        assert found.verdict == verdict
+
+
+def test_the_window_of_utilisation_turns_the_verdict_on_who_uses_more_of_the_edge() -> None:
+    rows = [row for seed in range(6) for row in measured_utilisation(seed)]
+    found = {
+        window: uses_less(pd.DataFrame(rows), "jobs", width="server", window=window).verdict
+        for window in UTILISATION
+    }
+    assert found == {"A_online's": "holds", "own makespan": "fails", "own edge": "fails"}
+
+
+def measured_utilisation(seed: int) -> list[dict[str, object]]:
+    """A_online, which is done early, and Preemptive, which works five times as long at the edge."""
+    setting = {"time_scale": 1.0, "jobs": 1, "servers": 1, "price_cap": 1.0, "gradient": 0}
+    shares = {"a_online": (0.2, 0.2, 0.4), "preemptive": (0.5, 0.1, 0.1)}
+    return [
+        {
+            **setting,
+            "seed": seed,
+            "method": method,
+            **dict(zip(UTILISATION.values(), of, strict=True)),
+        }
+        for method, of in shares.items()
+    ]
+
+
+def test_both_sentences_on_the_price_cap_are_judged() -> None:
+    rising = frame().assign(price_cap=frame()["jobs"], jobs=1, weighted=frame()["completion"])
+    rising = rising[rising["method"] == "a"].assign(method="weighted")
+    found = {cap: follows_cap(rising, cap=cap).verdict for cap in CAP.values}
+    assert found == {"larger": "holds", "smaller": "fails"}
 
 
 def test_the_price_cap_matters_only_where_it_is_tiny_and_the_cloud_has_limits() -> None:

@@ -49,7 +49,7 @@ def made(method, values, bandwidth=1.0, **setting):
     ]
 
 
-OPEN, DIRECTION = "not measured", "direction holds, size does not"
+OPEN, DIRECTION = "undecided", "direction holds, size does not"
 
 
 # what is measured
@@ -170,8 +170,36 @@ def test_an_order_names_the_settings_where_it_breaks():
     rows += [row for m in ("greedy", "nearest", "random") for row in made(m, [5], jobs=20)]
     rows += made("r_dr", [4], jobs=20)
     found = room.ahead(pd.DataFrame(rows))
-    assert (found.verdict, found.value) == (OPEN, pytest.approx(6 / 7))
+    assert (found.verdict, found.value) == ("fails", pytest.approx(6 / 7))
     assert "behind in grid, uniform, balanced, 20" in found.note
+
+
+def test_a_floor_is_judged_on_every_instance_and_in_the_mean():
+    frame = pd.DataFrame(made("r_dr", [9.9, 9.9, 9.0]) + made("lp1_first", [10.0] * 3))
+    of = {"column": "value", "gain": False, "sense": "at least"}
+    every = room.limit(frame, 92.0, "r_dr", "lp1_first", stated="every instance", **of)
+    assert (every.verdict, every.value) == ("fails", pytest.approx(90.0))
+    assert every.note.startswith("mean 96, undecided by it; the least of all")
+    mean = room.limit(frame, 92.0, "r_dr", "lp1_first", stated="the mean", **of)
+    assert (mean.verdict, mean.value) == (OPEN, pytest.approx(96.0))
+
+
+def test_of_an_optimum_that_is_not_proven_only_the_best_known_refutes():
+    rows = made("r_dr", [9, 9]) + made("bound", [10, 10]) + made("optimum", [9.5, 9.5])
+    found = room.limit(
+        pd.DataFrame(rows), 92.0, "r_dr", "bound", stated="every instance", gain=False,
+        sense="at least",
+    )  # fmt: skip
+    assert (found.verdict, found.low, found.high) == (
+        OPEN, pytest.approx(90.0), pytest.approx(100 * 9 / 9.5),
+    )  # fmt: skip
+
+
+def test_one_load_beyond_fourfold_refutes_the_factor_whatever_the_mean():
+    rows = [row | {"load": load} for load in (1.0, 1.0, 4.1) for row in made("r_dsr_raw", [1])]
+    found = room.excess(pd.DataFrame(rows), 4.0)
+    assert (found.verdict, found.value) == ("fails", 4.1)
+    assert "mean 2.03" in found.note
 
 
 def test_existing_algorithms_are_stood_for_by_the_better_of_them():

@@ -12,11 +12,12 @@ from heuristics.drp.test_bed import (
     Requests,
     by_r_dr,
     completion_times,
+    held,
     measure_test_bed,
     seconds,
     shared,
 )
-from heuristics.drp.test_bed_claims import busy, earlier, early, late, slowest
+from heuristics.drp.test_bed_claims import balanced, busy, earlier, early, late, slowest
 
 
 def draw(jobs=6, load=0.9, seed=0):
@@ -84,11 +85,16 @@ def test_jobs_that_wait_have_no_completion_time():
 @pytest.mark.parametrize("load", [0.9, 0.5])
 def test_under_r_dr_every_job_ends_and_all_work_is_done(load):
     requests, instance = draw(jobs=14, load=load)
-    ends, work = by_r_dr(requests, np.random.default_rng(0))
+    ends, work, memory = by_r_dr(requests, np.random.default_rng(0))
     all_work = seconds(instance, np.zeros(instance.num_data_nodes, dtype=int)).total.sum()
     assert np.isfinite(ends).all()
     assert work.sum() == pytest.approx(all_work)
     assert ends.max() >= work.max()
+    data = instance.node_data_bytes.sum() / 1e6
+    assert held(instance, np.zeros(instance.num_data_nodes, dtype=int)).tolist() == pytest.approx(
+        [data, 0, 0, 0]
+    )
+    assert 0 < memory.sum() <= data + 1e-6  # jobs that wait have sent nothing
 
 
 def test_a_measurement_has_every_method_at_every_size(monkeypatch):
@@ -126,3 +132,14 @@ def test_figures_29_to_31_are_judged_by_their_columns():
     assert slowest(frame.assign(took=1.5), 5.0).verdict == "holds"
     assert slowest(frame.assign(took=5.5), 5.0).value == 5.5
     assert busy(frame, 101.0).verdict == "fails"
+
+
+def test_figures_33_and_34_hold_if_r_dr_spreads_the_load_more_evenly_than_both():
+    frame = made(
+        r_dr={"gpu_spread": 5, "memory_spread": 9},
+        random={"gpu_spread": 20, "memory_spread": 8},
+        **{"nearest fading": {"gpu_spread": 40, "memory_spread": 30}},
+    )
+    found = balanced(frame, "gpu_spread", radio="fading")
+    assert (found.verdict, found.value) == ("holds", pytest.approx(4.0))
+    assert balanced(frame, "memory_spread", radio="fading").verdict == "fails"

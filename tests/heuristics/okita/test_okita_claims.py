@@ -1,5 +1,6 @@
 """Okita's claims: what is measured, how it is judged, on small instances."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -77,7 +78,7 @@ def test_no_schedule_behind_a_claim_breaks_a_constraint(measured):
 def test_every_claim_is_judged_or_says_why_not(measured):
     for claim, finding in found(measured).items():
         assert finding.instances > 0
-        if finding.verdict == "not measured":
+        if finding.verdict == "undecided":
             assert finding.note.endswith("leave it open"), claim
 
 
@@ -129,3 +130,15 @@ def test_the_advantage_under_one_latency_is_set_against_that_under_others(measur
     assert judged["figure_14_linear_advantage"].verdict == "holds"
     assert judged["figure_14_linear_advantage"].value == pytest.approx(0.4, abs=0.01)
     assert judged["figure_14_advantage"].verdict == "fails"
+
+
+def test_one_number_of_sites_at_which_a_baseline_costs_less_refutes_figure_9(measured):
+    frame = measured[COSTS.name].copy()
+    frame["cost"] = np.where(frame["method"] == "okita", 1.0, 5.0) * (1 + frame["seed"] / 1000)
+    judged = found(measured | {COSTS.name: frame})
+    assert judged["figure_9_lowest"].verdict == "holds"
+    few = frame["sites"] == frame["sites"].min()
+    frame.loc[few & (frame["method"] == "drf"), "cost"] = 0.5
+    refuted = found(measured | {COSTS.name: frame})["figure_9_lowest"]
+    assert refuted.verdict == "fails"
+    assert f"not so: drf with {frame['sites'].min()} sites" in refuted.note

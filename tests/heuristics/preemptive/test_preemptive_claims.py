@@ -57,7 +57,8 @@ def test_lowest_counts_instances_without_ties_and_names_who_is_better():
     frame = table(a_online=[1, 1, 5], srtf=[2, 2, 2], batch_sche=[9, 1, 9])
     found = lowest(frame, "a_online", ("srtf", "batch_sche"))
     assert (found.value, found.instances) == (0.5, 6)
-    assert found.verdict == "not measured"
+    assert found.verdict == "fails"  # lowest is stated of every setting
+    assert lowest(frame, "a_online", ("srtf", "batch_sche"), every=False).verdict == "undecided"
     assert "beaten by srtf" in found.note
     assert "3 of 9 are ties" in found.note
 
@@ -89,11 +90,15 @@ def test_ratios_are_judged_at_the_speed_that_is_read():
         for epsilon in (0.0, 0.1, 0.5)
     ]
     frame = pd.DataFrame(rows)
-    assert below(frame, 1.7, "r", epsilon=0.1).value == pytest.approx(1.5)  # the largest
-    assert below(frame, 1.47, "r", epsilon=0.1).verdict == "not measured"
-    assert below(frame, 1.47, "r", epsilon=0.5).value == pytest.approx(1.1)
+    every = {"stated": "every instance"}
+    assert below(frame, 1.7, "r", epsilon=0.1, **every).value == pytest.approx(1.5)  # the largest
+    assert below(frame, 1.47, "r", epsilon=0.1, **every).verdict == "undecided"
+    assert below(frame, 1.47, "r", epsilon=0.5, **every).value == pytest.approx(1.1)
     exact = frame.rename(columns={"r": "chunk_ratio"})
-    assert below(exact, 1.47, "chunk_ratio", epsilon=0.1).verdict == "fails"
+    found = below(exact, 1.49, "chunk_ratio", epsilon=0.1, **every)
+    assert (found.verdict, found.value) == ("fails", pytest.approx(1.5))
+    assert found.note.startswith("mean 1.45, worst 1.5")
+    assert below(exact, 1.49, "chunk_ratio", epsilon=0.1, stated="the mean").verdict == "holds"
     assert falls(frame, "r").verdict == "holds"
     assert near_one(frame, 1.0, "r", room=0.2).verdict == "holds"
     assert insensitive(frame, "r", spread=0.2).value == 1

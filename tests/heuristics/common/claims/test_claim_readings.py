@@ -1,9 +1,12 @@
 """Readings of the paper: claims measured and judged under every one that can move them."""
 
+from dataclasses import replace
+
 from claims_cases import DIRECTION, claim, tasks
 
 from heuristics.common.claims import Judged, Reading, Sweep, compared, markdown, measure_claims
 from heuristics.common.claims.readings import best, fits
+from heuristics.common.claims.tables import verdict_of
 
 WIDE = Reading("wide", (False, True), "Section 2 does not say")
 ROUNDED = Reading("rounded", ("down", "up"), "a table in whole numbers", judged=True)
@@ -29,7 +32,7 @@ def judged_under(of, readings=True, **options):
     return item
 
 
-def test_a_claim_that_holds_under_one_reading_alone_depends_on_it():
+def test_a_claim_that_holds_under_one_reading_alone_says_so_in_its_row():
     item = judged_under(claim("length", lengths(), twenty, printed=20.0, readings=(WIDE, ROUNDED)))
     verdicts = {tuple(one.combination.values()): one.finding.verdict for one in item.under}
     assert verdicts == {
@@ -38,9 +41,13 @@ def test_a_claim_that_holds_under_one_reading_alone_depends_on_it():
         (True, "down"): "holds",
         (True, "up"): "holds" if abs(21 - 20) <= 0.5 else DIRECTION,
     }
-    assert item.finding.verdict == "depends on the reading"
-    assert item.finding.value == 10.0  # of the default, which stands first
-    assert "holds under 1 of 4 readings: wide True, rounded down" in item.finding.note
+    assert item.finding.verdict == DIRECTION  # of the default, which stands first
+    assert item.finding.value == 10.0
+    assert "holds under 1 of 4 interpretations: wide True, rounded down" in item.finding.note
+    full = replace(item, scale="full")
+    assert verdict_of(full) == f"{DIRECTION} (3 of 4 interpretations)"
+    assert verdict_of(item) == f"{DIRECTION} (3 of 4 interpretations; provisional, n = 4)"
+    assert "1 in direction only (1 hang on an interpretation)" in markdown([full])
 
 
 def test_the_default_alone_is_measured_unless_readings_are_asked_for():
@@ -55,8 +62,11 @@ def test_the_default_alone_is_measured_unless_readings_are_asked_for():
 
 def test_a_reading_that_moves_no_verdict_leaves_the_claim_alone():
     item = judged_under(claim("length", lengths(), at_least, readings=(WIDE,)))
-    assert item.finding.verdict == "holds"
+    assert verdict_of(replace(item, scale="full")) == "holds"
     assert len(item.under) == 2
+    page = markdown([item])
+    assert "the same under all 2 interpretations" in page
+    assert "fits what is printed best" not in page
 
 
 def at_least(frame):
@@ -69,6 +79,24 @@ def test_the_reading_that_fits_best_has_the_best_verdict_and_then_the_least_dist
     (first, *_) = fits([item])
     assert (first.combination, first.holds) == ({"wide": True, "rounded": "down"}, 1)
     assert first.distance == 0.0
+
+
+def test_an_instance_that_is_left_open_under_a_reading_is_another_verdict():
+    def judge(frame, rounded="down"):
+        return compared([9.0, 11.0, 10.0] if rounded == "up" else [10.0] * 3, 10.2, sense="at most")
+
+    item = judged_under(claim("length", lengths(), judge, readings=(ROUNDED,)))
+    assert [one.finding.verdict for one in item.under] == ["holds", "undecided"]
+    assert verdict_of(replace(item, scale="full")) == "holds (1 of 2 interpretations)"
+
+
+def test_a_reading_that_cannot_be_measured_is_counted_nowhere():
+    def judge(frame, rounded="down"):
+        return compared([10.0] * 3 if rounded == "down" else [], 10.0)
+
+    item = judged_under(claim("length", lengths(), judge, readings=(ROUNDED,)))
+    assert [one.finding.verdict for one in item.under] == ["holds", "not measured"]
+    assert verdict_of(replace(item, scale="full")) == "holds"
 
 
 def test_readings_stand_beside_their_claim_on_the_page():

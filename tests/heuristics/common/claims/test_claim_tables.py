@@ -1,9 +1,13 @@
 """Tables of verdicts: one line a claim, every character as it is."""
 
+from dataclasses import replace
+
 import pytest
 from claims_cases import DIRECTION
 
 from heuristics.common.claims import Claim, Finding, Judged, latex, markdown, table
+from heuristics.common.claims.readings import distance
+from heuristics.common.claims.tables import cells, tally
 
 ODD = "a | b & 5 % of $x_1$ {where} #2 ~ ^ \\ n ≥ 3"
 
@@ -47,3 +51,14 @@ def test_latex_escapes_what_it_takes_for_its_own(judged):
     assert r"5 \% of \$x\_1\$ \{where\} \#2" in row
     assert r"$\ge$" in row
     assert text.count(r"\begin{longtable}") == text.count(r"\end{longtable}") == 1
+
+
+def test_claims_of_another_paper_are_counted_apart(judged):
+    theirs = replace(judged[0], claim=replace(judged[0].claim, paper="Weng et al."))
+    assert tally([*judged, theirs]).endswith("1 not measured; 1 claim of Weng et al.: 1 holds")
+
+
+def test_a_printed_range_is_shown_with_both_ends_and_met_by_what_lies_inside(judged):
+    wide = replace(judged[0].claim, printed=(0.3, 0.4))
+    assert cells(replace(judged[0], claim=wide))[2] == "0.3 to 0.4 %"
+    assert [distance(wide, Finding("holds", v)) for v in (0.35, 0.8)] == [0.0, pytest.approx(1.0)]

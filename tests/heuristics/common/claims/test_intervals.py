@@ -13,10 +13,10 @@ DIRECTION = "direction holds, size does not"
 
 
 def test_two_instances_decide_nothing_however_clear_they_are():
-    assert ordered({"rival": [5.0, 5.1]}).verdict == "not measured"
-    assert within({"other": [0.0, 0.0]}, 0.1).verdict == "not measured"
+    assert ordered({"rival": [5.0, 5.1]}).verdict == "undecided"
+    assert within({"other": [0.0, 0.0]}, 0.1).verdict == "undecided"
     found = compared_means([80.0, 81.0], [100.0, 100.0], -20.0, gain=True, percent=True)
-    assert found.verdict == "not measured"
+    assert found.verdict == "undecided"
     assert "2 instances leave it open" in found.note
 
 
@@ -25,13 +25,13 @@ def test_a_reduction_whose_interval_spans_zero_does_not_hold():
         [40.0, 140.0, 50.0], [100.0, 110.0, 105.0], -20.0, gain=True, percent=True
     )
     assert found.low < 0 < found.high
-    assert found.verdict == "not measured"
+    assert found.verdict == "undecided"
 
 
 def test_a_gain_of_two_instances_that_spans_everything_does_not_hold():
     found = compared_means([60.0, 1.0], [11.0, 1.0], 63.0, gain=True, percent=True)
     assert found.value > 400
-    assert found.verdict == "not measured"
+    assert found.verdict == "undecided"
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_a_gain_of_two_instances_that_spans_everything_does_not_hold():
         ([5.0, 5.2, 4.8], "fails"),
         ([0.0, 0.0, 0.0], "fails"),
         ([1.0, -2.0, 0.5], "fails"),  # no direction, and certainly not the size
-        ([-40.0, 5.0, -30.0], "not measured"),
+        ([-40.0, 5.0, -30.0], "undecided"),
     ],
 )
 def test_direction_and_size_are_judged_apart_by_the_interval(values, expected):
@@ -59,7 +59,7 @@ def test_direction_and_size_are_judged_apart_by_the_interval(values, expected):
     ("values", "sense", "expected"),
     [
         ([1.5, 1.6, 1.55], "at most", "holds"),
-        ([1.5, 1.9, 1.7], "at most", "not measured"),
+        ([1.5, 1.9, 1.7], "at most", "undecided"),
         ([1.9, 2.0, 1.95], "at most", "fails"),
         ([1.9, 2.0, 1.95], "at least", "holds"),
         ([0.2, 0.3, 0.25], "at least", "fails"),
@@ -83,7 +83,7 @@ def test_an_order_holds_only_against_everyone():
     assert "not so: b" in mixed.note
     assert "open: c" in mixed.note
     assert ordered({"a": against, "b": unclear}).verdict == "fails"
-    assert ordered({"a": clear, "b": unclear}).verdict == "not measured"
+    assert ordered({"a": clear, "b": unclear}).verdict == "undecided"
     assert ordered({"a": [0.0] * 3}).verdict == "fails"
 
 
@@ -95,10 +95,10 @@ def test_ratios_are_shown_as_geometric_means():
 
 
 def test_six_signs_are_the_fewest_that_decide():
-    assert counted([True] * 5).verdict == "not measured"
+    assert counted([True] * 5).verdict == "undecided"
     assert counted([True] * 6).verdict == "holds"
     assert counted([False] * 6).verdict == "fails"
-    assert counted([True] * 5 + [False]).verdict == "not measured"
+    assert counted([True] * 5 + [False]).verdict == "undecided"
     found = counted([True] * 9 + [False])
     assert found.verdict == DIRECTION
     assert (found.low, found.high) == (
@@ -127,4 +127,4 @@ def test_ties_count_for_nobody():
 def test_a_curve_is_flat_only_if_all_its_intervals_are():
     assert within({"a": [0.01, 0.02, 0.0], "b": [0.0, 0.01, -0.01]}, 0.1).verdict == "holds"
     assert within({"a": [0.01, 0.02, 0.0], "b": [0.3, 0.31, 0.29]}, 0.1).verdict == "fails"
-    assert within({"a": [0.2, -0.2, 0.0]}, 0.1).verdict == "not measured"
+    assert within({"a": [0.2, -0.2, 0.0]}, 0.1).verdict == "undecided"

@@ -7,7 +7,7 @@ from claims_cases import DIRECTION
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heuristics.common.claims import bounded, compared, compared_means, counted
+from heuristics.common.claims import bounded, compared, compared_means, counted, limited
 from optsched.errors import InputError
 from optsched.evaluation.tables import mean_interval
 
@@ -78,7 +78,7 @@ def test_a_ratio_to_a_constant_has_the_interval_of_the_mean(values, scale):
 def test_a_ratio_of_means_survives_an_instance_where_the_rival_has_nothing():
     found = compared_means([3.0, 3.0], [0.0, 4.0], 50.0, gain=True, percent=True)
     assert found.value == pytest.approx(50.0)
-    assert found.verdict == "not measured"
+    assert found.verdict == "undecided"
     assert compared_means([1.0], [0.0], 1.0).verdict == "not measured"
 
 
@@ -94,7 +94,7 @@ def test_methods_measured_on_different_instances_are_not_compared():
 
 def test_an_order_holds_on_all_instances_and_has_the_direction_on_most():
     signs = ([True] * 6, [True] * 9 + [False], [False] * 6, [True, False])
-    assert [counted(h).verdict for h in signs] == ["holds", DIRECTION, "fails", "not measured"]
+    assert [counted(h).verdict for h in signs] == ["holds", DIRECTION, "fails", "undecided"]
     assert counted([True, False]).value == 0.5
     assert counted([]).verdict == "not measured"
 
@@ -104,8 +104,8 @@ def test_an_order_holds_on_all_instances_and_has_the_direction_on_most():
     [
         ([1.0, 1.2, 1.8], [1.1, 1.2, 1.8], "holds"),  # a ceiling may be reached
         ([1.0, 1.0, 1.800001], [1.1, 1.0, 3.0], "fails"),  # whatever the mean
-        ([1.0, 1.0, 1.8], [1.1, 1.0, 1.800001], "not measured"),
-        ([1.0, 1.0, 1.0], [1.0, 1.0, math.inf], "not measured"),
+        ([1.0, 1.0, 1.8], [1.1, 1.0, 1.800001], "undecided"),
+        ([1.0, 1.0, 1.0], [1.0, 1.0, math.inf], "undecided"),
         ([2.0], [2.0], "fails"),  # one is enough
         ([], [], "not measured"),
     ],
@@ -115,3 +115,63 @@ def test_one_instance_refutes_a_ceiling_stated_for_all(low, high, verdict):
     assert found.verdict == verdict
     assert not low or (found.low, found.high) == (max(low), max(high))
     assert not low or found.value == (found.high if verdict == "holds" else found.low)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "verdict", "value"),
+    [
+        ([92.0, 95.0], [92.0, 95.0], "holds", 92.0),  # a floor may be reached
+        ([91.0, 99.0], [91.9, 99.0], "fails", 91.9),
+        ([91.0, 99.0], [93.0, 99.0], "undecided", 93.0),
+    ],
+)
+def test_one_instance_refutes_a_floor_stated_for_all(low, high, verdict, value):
+    found = bounded(low, high, 92.0, sense="at least")
+    assert (found.verdict, found.value) == (verdict, value)
+    assert (found.low, found.high) == (min(low), min(high))
+
+
+def test_a_universal_statement_with_a_counterexample_is_refuted_whatever_its_form():
+    signs = [True] * 99 + [False]
+    values = [1.0] * 99 + [1.9]
+    refuted = [
+        counted(signs, every=True),
+        bounded(values, values, 1.8),
+        limited(values, values, 1.8, stated="every instance"),
+        limited([-v for v in values], [-v for v in values], -1.8, stated="every instance",
+                sense="at least"),
+    ]  # fmt: skip
+    assert [found.verdict for found in refuted] == ["fails"] * 4
+    assert "1 of 100 instances contradict it" in refuted[0].note
+    assert counted([False], every=True).verdict == "fails"  # one is enough
+    assert counted([True] * 6 + [None], every=True).verdict == "holds"
+    assert counted([True] * 5, every=True).verdict == "undecided"
+
+
+def test_a_ceiling_stated_of_the_mean_may_be_exceeded_by_some():
+    values = [1.6, 1.8, 1.7, 1.6, 1.7]
+    of_mean, of_every = (
+        limited(values, values, 1.75, stated=stated) for stated in ("the mean", "every instance")
+    )
+    assert (of_mean.verdict, of_mean.value) == ("holds", pytest.approx(1.68))
+    assert (of_every.verdict, of_every.value) == ("fails", 1.8)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "verdict"),
+    [
+        ([1.0] * 4, [1.1] * 4, "holds"),
+        ([1.0] * 4, [2.1] * 4, "undecided"),
+        ([1.0] * 4, [1.1] * 3 + [math.inf], "undecided"),
+        ([2.0] * 4, [2.1] * 4, "fails"),
+    ],
+)
+def test_a_mean_that_lies_between_bounds_is_judged_by_the_end_that_is_certain(low, high, verdict):
+    assert limited(low, high, 1.8, stated="the mean").verdict == verdict
+
+
+@given(values=st.lists(st.floats(0.5, 3.0), min_size=3, max_size=12))
+@settings(deadline=None, max_examples=100)
+def test_what_holds_on_every_instance_never_fails_in_the_mean(values):
+    if limited(values, values, 1.8, stated="every instance").verdict == "holds":
+        assert limited(values, values, 1.8, stated="the mean").verdict != "fails"
