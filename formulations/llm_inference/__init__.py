@@ -1,0 +1,44 @@
+"""LLM inference under a KV-cache limit: requests whose memory grows with every token.
+
+``PROBLEM`` is what ``optsched`` finds by its entry point. The problem is stated in several papers;
+the numbers are those of the guide's page.
+
+=============================== ===================================================================
+the problem                     file
+=============================== ===================================================================
+requests and the worker         ``instance``; random: ``generator``; from a trace: ``traces``
+total latency, (L1), (L2)       ``check`` on a ``schedule``
+(H1), (H2), hindsight optimum   ``hindsight``
+requests that arrive one by one ``online``
+=============================== ===================================================================
+"""
+
+from formulations.llm_inference.check import check, cost, latencies
+from formulations.llm_inference.generator import GeneratorOptions, generate
+from formulations.llm_inference.hindsight import FORMULATIONS
+from formulations.llm_inference.instance import Instance
+from formulations.llm_inference.online import ARRIVALS
+from formulations.llm_inference.schedule import Schedule
+from optsched.problem import Problem
+
+__all__ = ["PROBLEM", "Instance", "Schedule"]
+
+PROBLEM = Problem(
+    name="llm_inference",
+    summary="LLM inference on one worker under a KV-cache limit, least total latency",
+    source="P. Jaillet, J. Jiang, K. Mellou, M. Molinaro, C. Podimata, Z. Zhou: Online Scheduling "
+    "for LLM Inference with KV Cache Constraints. arXiv 2502.07115",
+    instance_type=Instance,
+    schedule_type=Schedule,
+    check=check,
+    cost=cost,
+    generate=generate,
+    generator_options=GeneratorOptions,
+    formulations={f.name: f for f in FORMULATIONS},
+    reference="hindsight",
+    unit="rounds",
+    check_options=lambda schedule: {"restarts": schedule.restarts},
+    flow_times=latencies,
+    arrivals=ARRIVALS,
+)
+"""What ``optsched`` knows of the problem; its heuristics come from an entry point of their own."""

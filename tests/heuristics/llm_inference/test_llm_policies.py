@@ -1,0 +1,136 @@
+"""Policies for LLM inference: worked examples, memory, hidden outputs."""
+
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from llm_cases import FOUR, WAITING_HELPS, drawn
+
+from formulations.llm_inference import PROBLEM, Instance
+from formulations.llm_inference.check import check, cost
+from formulations.llm_inference.online import decisions
+from heuristics.llm_inference import HEURISTICS
+from optsched.online import anticipation, simulate
+
+ONLINE = [name for name in HEURISTICS if name != "reoptimise"]
+CHECKED = ["mc_sf", "fcfs", "longest_first"]
+
+
+def run(name, instance, **options):
+    return HEURISTICS[name].run(instance, np.random.default_rng(0), **options)
+
+
+def starts(made, requests):
+    return [int(made.start[made.request == i][-1]) for i in range(requests)]
+
+
+@pytest.mark.parametrize(
+    ("name", "instance", "expected", "total"),
+    [
+        ("mc_sf", FOUR, [0, 5, 7, 5], 22),
+        ("fcfs", FOUR, [0, 5, 7, 9], 26),
+        ("mc_sf", WAITING_HELPS, [0, 5, 5], 20),
+        ("fcfs", WAITING_HELPS, [0, 5, 5], 20),
+    ],
+)
+def test_the_worked_examples_run_as_written(name, instance, expected, total):
+    made = run(name, instance)
+    assert starts(made, instance.requests) == expected
+    assert cost(instance, made) == total
+
+
+@pytest.mark.parametrize("name", CHECKED)
+@pytest.mark.parametrize("predictions", ["true", "interval", "none"])
+def test_a_policy_with_the_check_never_evicts_if_it_plans_with_the_longest_output(
+    name, predictions
+):
+    for seed in range(4):
+        arrivals = "poisson" if seed % 2 else "at_once"
+        instance = drawn(seed, requests=15, arrivals=arrivals, predictions=predictions)
+        made = run(name, instance)
+        assert not check(instance, made)
+
+
+@pytest.mark.parametrize("name", CHECKED)
+def test_planning_with_the_shortest_output_evicts_and_completes_all(name):
+    restarted = 0
+    for seed in range(4):
+        instance = drawn(seed, requests=15, predictions="interval")
+        made = run(name, instance, assume="least")
+        assert not check(instance, made, restarts=True)
+        restarted += made.restarts
+    assert restarted
+
+
+def test_protected_greedy_leaves_requests_undone_that_evict_each_other_forever():
+    instance = Instance.build(memory=10, prompt=[1, 1], output=[8, 8])
+    made = run("protected_greedy", instance, alpha=0.1)
+    found = check(instance, made, restarts=True)
+    assert [(v.constraint, v.amount) for v in found] == [("H1", 1.0), ("H1", 1.0)]
+    assert cost(instance, made) == np.inf
+    done = run("protected_clearing", instance, alpha=0.1)
+    assert not check(instance, done, restarts=True)
+
+
+def test_protected_greedy_evicts_all_on_overflow():
+    instance = Instance.build(memory=9, arrival=[0, 1], prompt=[1, 1], output=[4, 7])
+    made = run("protected_greedy", instance, alpha=0.3)
+    rows = np.column_stack([made.request, made.start, made.tokens]).tolist()
+    assert rows == [[0, 0, 4], [1, 1, 7]]
+    larger = replace(instance, output=np.array([6, 7]))
+    made = run("protected_greedy", larger, alpha=0.4)
+    rows = np.column_stack([made.request, made.start, made.tokens]).tolist()
+    # 5 + 4 tokens in round 3 fit, 6 + 5 in round 4 do not; then both start at once, and again
+    assert rows[:4] == [[0, 0, 4], [1, 1, 3], [0, 4, 3], [1, 4, 3]]
+
+
+@pytest.mark.parametrize("name", ONLINE)
+@pytest.mark.parametrize("predictions", ["true", "interval", "none"])
+def test_no_decision_depends_on_later_arrivals(name, predictions):
+    for seed in range(2):
+        instance = drawn(seed, requests=8, arrivals="poisson", predictions=predictions)
+        assert anticipation(PROBLEM, HEURISTICS[name].run, instance) is None
+
+
+@pytest.mark.parametrize("name", ONLINE)
+@pytest.mark.parametrize("predictions", ["interval", "none"])
+def test_no_decision_depends_on_an_output_before_its_request_has_ended(name, predictions):
+    rng, changed = np.random.default_rng(1), 0
+    for seed in range(3):
+        instance = drawn(seed, requests=8, predictions=predictions)
+        for i in range(instance.requests):
+            output = instance.output.copy()
+            low, high = int(instance.least_output[i]), int(instance.most_output[i])
+            output[i] = rng.integers(low, high, endpoint=True)
+            other = replace(instance, output=output)
+            pair = [(one, run(name, one)) for one in (instance, other)]
+            known = min(shown(one, made, i) for one, made in pair)
+            assert Counter(decisions(*pair[0], known)) == Counter(decisions(*pair[1], known))
+            changed += output[i] != instance.output[i]
+    assert changed
+
+
+def shown(instance, made, i):
+    """The first round in which the output of a request shows."""
+    whole = (made.request == i) & (made.tokens == instance.output[i])
+    return min((made.start + made.tokens)[whole].tolist(), default=np.inf)
+
+
+def test_reoptimise_with_all_known_is_optimal():
+    for instance, optimum in ((FOUR, 16), (WAITING_HELPS, 19)):
+        assert cost(instance, run("reoptimise", instance, lookahead="all")) == optimum
+    assert cost(FOUR, run("reoptimise", FOUR)) >= 16
+
+
+class Earliest:
+    """Every request as early as it fits."""
+
+    def arrive(self, job, state):
+        state.start(job)
+
+
+def test_a_policy_of_ones_own_decides_by_the_verbs_of_the_state():
+    made = simulate(PROBLEM, FOUR, Earliest())
+    assert not check(FOUR, made)
+    assert starts(made, 4) == [0, 5, 7, 5]
