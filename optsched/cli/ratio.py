@@ -346,11 +346,10 @@ def show_ratios(
     """
     from optsched.evaluation.tables import (
         CONFIDENCE,
-        granted_more,
         guarantee_cells,
         guarantee_heads,
-        interpretations,
         interval_cell,
+        remarks,
         share,
         span,
     )
@@ -381,7 +380,7 @@ def show_ratios(
     if sense == "maximise":
         quotient = "optimum over the value of the schedule"
     print_table(columns, lines, f"{quotient} (1 is optimal)", len(keys))
-    for told in filter(None, (interpretations(table), granted_more(table))):
+    for told in remarks(table):
         console().print(told)
     _show_failed(table)
 

@@ -193,22 +193,31 @@ SPOT_CHECK = 0.5
 """Longest run, wall seconds, that is repeated to see whether it looks ahead."""
 
 
-def foresight(problem: Problem, instance: Any, trial: HeuristicRun, seed: int) -> str:
-    """What an online heuristic was found to know too early, in words; empty where nothing was.
+def to_be_online(problem: Problem, heuristic: str) -> bool:
+    """Whether a heuristic, named with its options, must not know what arrives later."""
+    chosen, options = problem.heuristic(heuristic)
+    return problem.arrivals is not None and chosen.is_online(options)
+
+
+def foresight(problem: Problem, instance: Any, trial: HeuristicRun, seed: int) -> str | None:
+    """Tell in words what an online heuristic was found to know too early.
 
     A spot check on two moments: ``optsched check --online`` looks at all.
+
+    Returns:
+        Empty if nothing was found; None if nothing was tried, as the run takes too long or fails on
+        a part of the instance.
     """
     chosen, options = problem.heuristic(trial.heuristic)
-    quick = trial.time.seconds <= SPOT_CHECK
-    if problem.arrivals is None or not chosen.is_online(options) or trial.error or not quick:
-        return ""
+    if trial.time.seconds > SPOT_CHECK:
+        return None
     run = partial(chosen.run, **options)
     try:
         found = anticipation(
             problem, run, instance, seed=seed, cuts=2, changes=1, schedule=trial.schedule
         )
-    except Exception:  # it does not run on a part of the instance: nothing is found
-        return ""
+    except Exception:  # it does not run on a part of the instance
+        return None
     return str(found or "")
 
 

@@ -37,7 +37,8 @@ something, or one that costs something where another is free."""
 
 _TAIL = (
     *("incumbent", "known_by", "reference", "solver", "seconds", "compile_seconds"),
-    *("interpreted_seconds", "solver_seconds", "may_beat", "interpretation", "message"),
+    *("interpreted_seconds", "solver_seconds", "may_beat", "foresight", "interpretation"),
+    "message",
 )
 
 
@@ -85,6 +86,9 @@ class Row:
     may_beat: bool = False
     """Whether the schedule was granted more than the optimum was, such as speed: only then may
     the ratio be below 1."""
+    foresight: str = ""
+    """Of a heuristic that is to be online: whether it was found to know what arrives later, "none
+    found", "found" or "not tried"."""
     interpretation: str = ""
     """How the instance was taken to have the optimum and the bounds, such as "times taken up to
     whole slots"; empty if they are those of the instance as given."""
@@ -295,6 +299,7 @@ def _row(
         seconds=run.seconds,
         compile_seconds=run.compile_seconds,
         interpreted_seconds=run.interpreted_seconds,
+        foresight=run.foresight,
         parameters={**common.parameters, **comparison.heuristics[common.heuristic]},
         extra=_against_bounds(comparison, run, bounds)
         | {f"measure_{name}": run.measures.get(name) for name in comparison.measures}

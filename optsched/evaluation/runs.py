@@ -20,6 +20,7 @@ from optsched.evaluation.heuristic_run import (
     HeuristicRun,
     foresight,
     run_heuristic,
+    to_be_online,
     traced,
 )
 from optsched.instances.document import dumps
@@ -43,6 +44,10 @@ comparison knows."""
 
 NO_OPTIMUM = "no optimum to prove"
 """What a proof says if the solve it is of has ended without an optimum."""
+
+
+NOT_TRIED, NONE_FOUND = "not tried", "none found"
+"""What a run says of an online heuristic's foresight if none was found."""
 
 
 class UnmeasuredError(Exception):
@@ -90,6 +95,8 @@ class MethodRun:
     """Proven bound on the optimum, or the value of a bound."""
     offline: bool = False
     """Whether the schedule is a solution of the exact models, and so may serve as incumbent."""
+    foresight: str = ""
+    """Of a heuristic that is to be online: "none found", "found" or "not tried"."""
     may_beat: bool = False
     """Of a heuristic: whether its schedule was granted more than others are, such as speed. Of an
     exact method: whether its schedules were granted more than the exact models' are."""
@@ -154,6 +161,7 @@ class InstanceRunner:
         *,
         keep: bool = False,
         claim: float | None = None,
+        look_ahead: bool = True,
     ) -> MethodRun:
         """Do what the method says; whatever it raises is part of the answer.
 
@@ -162,6 +170,7 @@ class InstanceRunner:
             start: heuristic whose schedule a solve starts from.
             keep: put the schedule into the record.
             claim: the optimum that a proof is to be of.
+            look_ahead: whether to try if an online heuristic knows what arrives later.
 
         Raises:
             InputError: a name or option that is not known.
@@ -169,7 +178,7 @@ class InstanceRunner:
         if method.kind == "bound":
             return self._bound(method.call)
         if method.kind == "heuristic":
-            return self._heuristic(method, keep)
+            return self._heuristic(method, keep, look_ahead)
         if method.kind == "proof":
             return self._proof(method, claim)
         return self._exact(method, start, keep)
@@ -204,7 +213,7 @@ class InstanceRunner:
         spent = time.perf_counter() - began
         return MethodRun(Status.OPTIMAL, bound=proven.bound, seconds=spent, nodes=proven.nodes)
 
-    def _heuristic(self, method: MethodSpec, keep: bool) -> MethodRun:
+    def _heuristic(self, method: MethodSpec, keep: bool, look_ahead: bool) -> MethodRun:
         trial = self._run(method.call, method.options)
         schedule = None if trial.trace else trial.schedule
         sources = {
@@ -215,11 +224,12 @@ class InstanceRunner:
         measures, complaints = self._evaluate(self.problem.measures, schedule)
         quantities, more = self._evaluate(sources, schedule)
         stated, unsaid = self._stated(method.call) if not trial.status else ({}, [])
-        ahead = "" if trial.status else foresight(self.problem, self.instance, trial, self.seed)
+        tried, ahead = self._foresight(trial, look_ahead)
         return MethodRun(
             Status.FORESEES if ahead else trial.status or Status.DONE,
             cost=trial.cost,
             offline=trial.offline,
+            foresight=tried,
             may_beat=trial.granted,
             **vars(trial.time),
             message="; ".join(filter(None, (trial.message, ahead, *complaints, *more, *unsaid))),
@@ -238,6 +248,15 @@ class InstanceRunner:
         except Exception as error:  # what is said beside the cost must not hide the cost
             return {}, [f"guarantees of {chosen.name}: {words(error)}"]
         return {STATED + name: v for name, v in stated.items() if math.isfinite(v)}, []
+
+    def _foresight(self, trial: HeuristicRun, look_ahead: bool) -> tuple[str, str]:
+        """What ``MethodRun.foresight`` says of a run, and what was found, in words."""
+        if trial.status or not to_be_online(self.problem, trial.heuristic):
+            return "", ""
+        ahead = foresight(self.problem, self.instance, trial, self.seed) if look_ahead else None
+        if ahead is None:
+            return NOT_TRIED, ""
+        return ("found", ahead) if ahead else (NONE_FOUND, "")
 
     def _exact(self, method: MethodSpec, start: str | None, keep: bool) -> MethodRun:
         trace = ""

@@ -13,6 +13,7 @@ from scipy import stats
 
 from optsched.evaluation.guarantees import PREFIX, guarantee_statistics
 from optsched.evaluation.ratios import Row
+from optsched.evaluation.runs import NOT_TRIED
 from optsched.problem.guarantee import OPTIMUM
 
 CONFIDENCE = 0.95
@@ -97,6 +98,30 @@ def _statistics(group: pd.DataFrame) -> dict[str, Any]:
             if name not in ("ratio_low", "ratio_high")
         }
         | guarantee_statistics(group)
+    )
+
+
+def remarks(table: pd.DataFrame) -> list[str]:
+    """What has to be said of all rows together, a sentence each.
+
+    Args:
+        table: what ``frame`` gives.
+    """
+    return [*filter(None, (interpretations(table), granted_more(table), untried(table)))]
+
+
+def untried(table: pd.DataFrame) -> str:
+    """On how many runs of online heuristics foresight was looked for; empty if on all.
+
+    Args:
+        table: what ``frame`` gives.
+    """
+    online = table["foresight"][table["foresight"] != ""]
+    tried = int((online != NOT_TRIED).sum())
+    if tried == len(online):
+        return ""
+    return (
+        f"decisions that depend on later arrivals were looked for in {tried} of {len(online)} runs"
     )
 
 

@@ -150,7 +150,12 @@ class Engine:
     def _along(self, one: _Open, recipe: Recipe) -> tuple[RunMethod, ...]:
         """Runs for which a worker has the instance at hand, where asking again costs more."""
         return tuple(
-            RunMethod(step.run("", one.case.seed), self.plan.methods[step.key], recipe)
+            RunMethod(
+                step.run("", one.case.seed),
+                self.plan.methods[step.key],
+                recipe,
+                look_ahead=one.case.look_ahead,
+            )
             for step in _light(one.layout)
             if self.keep != "all" and self._pace.takes(step.key) < SHORT
         )
@@ -213,7 +218,8 @@ class Engine:
                 self._fresh.append(RunSweep(key, asked, one.case.cell))
             else:
                 recipe = self.plan.recipes[one.case.recipe]
-                self._fresh.append(RunMethod(key, asked, recipe, start, keep, claim))
+                ahead = one.case.look_ahead
+                self._fresh.append(RunMethod(key, asked, recipe, start, keep, claim, ahead))
         self._running[key].append((one, step))
 
     def _tick(self, one: _Open, step: Step) -> None:

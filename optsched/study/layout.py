@@ -82,6 +82,8 @@ class PlannedInstance:
     seed: int
     cell: Mapping[str, Any]
     """Options of the generator; of a sweep, the arguments of its measurement."""
+    look_ahead: bool = True
+    """Whether foresight of online heuristics is looked for."""
     given: bool = False
     """Whether it needs no making, as ``cell`` is all of it."""
 

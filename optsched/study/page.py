@@ -13,7 +13,7 @@ from optsched.errors import InputError
 from optsched.evaluation.guarantees import violations
 from optsched.evaluation.heuristic_run import run_heuristic
 from optsched.evaluation.ratios import Row
-from optsched.evaluation.tables import frame, granted_more, interpretations, span, varying
+from optsched.evaluation.tables import frame, remarks, span, varying
 from optsched.instances.document import load, parse
 from optsched.problem import Problem
 from optsched.report import Example, Section, page
@@ -79,7 +79,7 @@ def _section(store: Store, results: Ratios, number: int) -> Section:
     finished, planned = (sum(getattr(s, of) for s in steps) for of in ("finished", "planned"))
     if finished < planned:
         notes.append(f"Not at its end: {finished} of {planned} runs have their result.")
-    for told in filter(None, (interpretations(table), granted_more(table))):
+    for told in remarks(table):
         notes.append(f"{told[0].upper()}{told[1:]}.")
     runs = list(_worst_runs(store, results, number, problem))
     flow_times = _flow_times(store, results, number)

@@ -31,6 +31,10 @@ from optsched.study.layout import Layout, PlannedInstance, Step
 
 T = TypeVar("T")
 
+FORESIGHT_EVERY = 8
+"""Of the seeds of a cell, the first and every so many after it are tried for foresight: that takes
+three more runs of the heuristic."""
+
 _NOT_CONTENT = ("stop", "log", "warm_start")
 """Options of a solve that a study leaves alone."""
 
@@ -235,7 +239,7 @@ def plan(grids: Sequence[StudyGrid]) -> Plan:
 
 
 def _add(whole: Plan, number: int, grid: StudyGrid) -> None:
-    problem = found(grid.problem)
+    problem, seeds = found(grid.problem), listed(grid.seeds)
     asked_for = problem.heuristics if grid.heuristics is None else grid.heuristics
     problem, heuristics = with_heuristics(problem, list(asked_for))
     if problem is not found(grid.problem):
@@ -256,7 +260,7 @@ def _add(whole: Plan, number: int, grid: StudyGrid) -> None:
         allowed = "one of " + ", ".join(one.formulation for one in solves)
         problems.append(FieldProblem("reference", reference, allowed))
     try:
-        recipes = list(_recipes(grid, problem))
+        recipes = list(_recipes(grid, problem, seeds))
     except InputError as error:
         problems += error.problems
     if problems:
@@ -293,10 +297,10 @@ def _add(whole: Plan, number: int, grid: StudyGrid) -> None:
     whole.layouts.append(Layout(problem.name, problem.unit, options, comparison, steps))
     whole.methods.update({one.key: one for _, one in asked})
     whole.recipes.update({recipe.key: recipe for recipe in recipes})
-    whole.cases.extend(
-        PlannedInstance(number, recipe.key, recipe.name, recipe.seed, recipe.cell)
-        for recipe in recipes
-    )
+    for i, one in enumerate(recipes):  # all seeds of a cell or an instance, then the next one
+        look_ahead = i % len(seeds) % FORESIGHT_EVERY == 0
+        case = PlannedInstance(number, one.key, one.name, one.seed, one.cell, look_ahead)
+        whole.cases.append(case)
 
 
 def _refused(field_name: str, given: Sequence[T], check: Callable[[T], Any]) -> list[FieldProblem]:
@@ -330,8 +334,7 @@ def listed(seeds: Iterable[int] | int) -> list[int]:
     return list(range(seeds) if isinstance(seeds, int) else seeds)
 
 
-def _recipes(grid: StudyGrid, problem: Problem) -> Iterator[Recipe]:
-    seeds = listed(grid.seeds)
+def _recipes(grid: StudyGrid, problem: Problem, seeds: Sequence[int]) -> Iterator[Recipe]:
     versions = generator_versions(problem)
     if grid.generator is not None or not (grid.files or grid.instances):
         for cell in _cells(problem, grid.generator or {}):

@@ -37,7 +37,7 @@ T = TypeVar("T")
 APPLICATION = 0x6F707473
 """Marks an SQLite file as a store of studies."""
 
-FORMAT = 6
+FORMAT = 7
 """Version of the tables below."""
 
 PATIENCE = 30.0
@@ -63,6 +63,7 @@ CREATE TABLE runs (
     method TEXT NOT NULL REFERENCES methods(key),
     seed INTEGER NOT NULL,     -- -1 where the result depends on none
     status TEXT NOT NULL, cost REAL, bound REAL, offline INTEGER NOT NULL,
+    foresight TEXT NOT NULL,   -- of an online heuristic: none found, found, not tried
     may_beat INTEGER NOT NULL, seconds REAL NOT NULL,
     compile_seconds REAL NOT NULL, interpreted_seconds REAL NOT NULL,
     solver TEXT NOT NULL, "limit" TEXT NOT NULL, nodes INTEGER, message TEXT NOT NULL,

@@ -12,11 +12,10 @@ from optsched.evaluation.ratios import Row
 from optsched.evaluation.tables import (
     CONFIDENCE,
     frame,
-    granted_more,
     guarantee_cells,
     guarantee_heads,
-    interpretations,
     interval_cell,
+    remarks,
     share,
     span,
     summarise,
@@ -44,7 +43,7 @@ def ratios_html(
     head, lines = summary_cells(summarise(table), ["heuristic"])
     title = f"<p><b>{escape(rows[0].problem)}</b>: ratio to the optimum (1 is optimal)</p>"
     picture = study_figure(table, varying[0] if varying else None)._repr_svg_()
-    told = filter(None, (interpretations(table), granted_more(table)))
+    told = remarks(table)
     notes = "".join(f"<p>{escape(note)}</p>" for note in told)
     broken = violations(table, guarantees or {})
     notes += "".join(f"<p><strong>{escape(line)}</strong></p>" for line in broken)

@@ -41,6 +41,8 @@ class RunMethod:
     """Whether to send the schedule along."""
     claim: float | None = None
     """The optimum a proof is to be of."""
+    look_ahead: bool = True
+    """Whether to look for foresight of an online heuristic."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +129,13 @@ def _run(task: RunMethod) -> MethodRun:
     runner = _kept.runner
     if runner is None or runner.problem is not problem or runner.seed != task.recipe.seed:
         runner = _kept.runner = InstanceRunner(problem, _kept.instance, task.recipe.seed)
-    return runner.run(task.asked.method, task.start, keep=task.keep, claim=task.claim)
+    return runner.run(
+        task.asked.method,
+        task.start,
+        keep=task.keep,
+        claim=task.claim,
+        look_ahead=task.look_ahead,
+    )
 
 
 def _make(problem: Problem, recipe: Recipe) -> str:

@@ -17,6 +17,7 @@ from optsched.evaluation.heuristic_run import (
     heuristic_limits,
     heuristic_rng,
     run_heuristic,
+    to_be_online,
     with_heuristics,
 )
 from optsched.evaluation.ratios import _may_beat
@@ -399,7 +400,7 @@ def looked_ahead(run, *, online=True, seconds=0.1, **changes):
     return heuristic_run.foresight(chosen, TASKS, trial, 0)
 
 
-def test_a_quick_online_run_is_spot_checked_and_no_other():
+def test_foresight_is_looked_for_in_a_quick_run_that_also_ends_on_parts_of_the_instance():
     sorting = PACKING.heuristics["first_fit_decreasing"].run  # of all tasks, whenever they arrive
 
     def failing(instance, rng):
@@ -409,10 +410,8 @@ def test_a_quick_online_run_is_spot_checked_and_no_other():
 
     assert looked_ahead(sorting).startswith("sees the future")
     assert looked_ahead(sorting, seconds=0.5).startswith("sees the future")
-    assert looked_ahead(sorting, seconds=0.51) == ""
-    assert looked_ahead(sorting, online=False) == ""
-    assert looked_ahead(sorting, arrivals=None) == ""
-    assert looked_ahead(failing) == ""
+    assert looked_ahead(sorting, seconds=0.51) is None
+    assert looked_ahead(failing) is None
     runs = []
 
     def honest(instance, rng):
@@ -421,3 +420,24 @@ def test_a_quick_online_run_is_spot_checked_and_no_other():
 
     assert looked_ahead(honest) == ""
     assert len(runs) == 1 + 2 * 2  # two moments, each without the later tasks and with others
+
+
+def foresight_of(run, *, online=True, look_ahead=True):
+    """What a record says of a heuristic's foresight."""
+    mine = Heuristic("mine", run, source="", summary="", online=online)
+    chosen = replace(PACKING, heuristics={"mine": mine})
+    asked = MethodSpec("heuristic", "mine")
+    return InstanceRunner(chosen, TASKS, 0).run(asked, look_ahead=look_ahead)
+
+
+def test_a_record_says_whether_foresight_was_looked_for_and_found():
+    sorting, honest = (
+        PACKING.heuristics[name].run for name in ("first_fit_decreasing", "first_fit")
+    )
+    assert foresight_of(sorting).foresight == "found"
+    assert foresight_of(sorting).status == "sees the future"
+    assert foresight_of(sorting, look_ahead=False).foresight == "not tried"
+    assert foresight_of(sorting, look_ahead=False).status == "done"
+    assert foresight_of(honest).foresight == "none found"
+    assert foresight_of(sorting, online=False).foresight == ""
+    assert not to_be_online(replace(PACKING, arrivals=None), "first_fit")

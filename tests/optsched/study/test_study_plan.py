@@ -4,7 +4,11 @@ from dataclasses import replace
 
 import pytest
 
+import optsched as osd
 from optsched.errors import InputError
+from optsched.evaluation.runs import instance_rng
+from optsched.evaluation.tables import untried
+from optsched.problem import problem
 from optsched.solvers.options import Options
 from optsched.study import Exact, StudyGrid, run_study
 from optsched.study.plan import plan
@@ -58,3 +62,22 @@ def test_every_mistake_of_every_grid_is_told_at_once():
         plan(grids)
     fields = [problem.field for problem in caught.value.problems]
     assert fields == ["grid[0].bounds[0]", "grid[1].heuristics[0]", "grid[1].exact[0]"]
+
+
+def test_foresight_is_looked_for_on_the_first_and_every_eighth_seed_of_each_setting():
+    grid = replace(SMALL, generator={"items": [4, 5]}, seeds=range(100, 117))
+    looked = [(case.cell["items"], case.seed) for case in plan([grid]).cases if case.look_ahead]
+    assert looked == [(items, seed) for items in (4, 5) for seed in (100, 108, 116)]
+
+
+def test_foresight_is_looked_for_on_every_instance_given():
+    made = {str(i): problem("covering").generate(instance_rng(i)) for i in range(3)}
+    cases = plan([replace(SMALL, instances=made)]).cases
+    assert [case.look_ahead for case in cases] == [True] * 3
+
+
+def test_a_table_says_in_how_many_runs_foresight_was_looked_for():
+    found = osd.ratios("batch", ["a_online", "fifo"], grid={"jobs": 2, "servers": 2}, seeds=9)
+    table = found.to_frame()
+    assert untried(table).endswith("looked for in 4 of 18 runs")
+    assert untried(table[table["foresight"] == "none found"]) == ""
