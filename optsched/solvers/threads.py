@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import math
+import os
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from queue import SimpleQueue
 from typing import Generic, TypeVar
 
 from optsched.jit.alone import alone
@@ -39,10 +41,33 @@ it, and an exception meant for that one would end it unseen, waited for for ever
 interrupted start no threads but those of calls."""
 
 
-class Call(Generic[Result]):
-    """Work that has begun on a thread, which cannot be killed: what is not waited for goes on."""
+class _Worker:
+    """A thread that does one call after another: starting one takes longer than a tiny solve."""
 
-    def __init__(self, work: Callable[[], Result]) -> None:
+    def __init__(self) -> None:
+        self.calls: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self.thread = threading.Thread(target=self._serve, daemon=True)
+        alone(_starting, self.thread.start)
+
+    def _serve(self) -> None:
+        while True:
+            self.calls.get()()
+
+
+_idle: list[_Worker] = []
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_idle.clear)  # a forked process has none of these threads
+
+
+class Call(Generic[Result]):
+    """Work that has begun on a thread, which cannot be killed: what is not waited for goes on.
+
+    Args:
+        work: what to do.
+        kept: whether on a thread that stays for later calls; such a call must not be interrupted.
+    """
+
+    def __init__(self, work: Callable[[], Result], kept: bool = False) -> None:
         self._results: list[Result] = []
         self._failures: list[BaseException] = []
         self._done = threading.Event()
@@ -53,10 +78,17 @@ class Call(Generic[Result]):
             except BaseException as failure:
                 self._failures.append(failure)
             finally:
+                if worker is not None:
+                    _idle.append(worker)
                 self._done.set()
 
-        self._thread = threading.Thread(target=body, daemon=True)
-        alone(_starting, self._thread.start)
+        worker = _idle_worker() if kept else None
+        if worker is None:
+            self._thread = threading.Thread(target=body, daemon=True)
+            alone(_starting, self._thread.start)
+        else:
+            self._thread = worker.thread
+            worker.calls.put(body)
 
     def ended(self, seconds: float = 0.0) -> bool:
         """Whether it has come to its end, after waiting for at most so long."""
@@ -78,6 +110,13 @@ class Call(Generic[Result]):
         ident = ctypes.c_ulong(self._thread.ident or 0)
         interrupt = ctypes.pythonapi.PyThreadState_SetAsyncExc
         alone(_starting, lambda: interrupt(ident, ctypes.py_object(KeyboardInterrupt)))
+
+
+def _idle_worker() -> _Worker:
+    try:
+        return _idle.pop()  # two threads may ask at once
+    except IndexError:
+        return _Worker()
 
 
 @dataclass(frozen=True)
@@ -107,7 +146,7 @@ def run(
         Exception: whatever ``work`` raised.
     """
     stopped = False
-    call = Call(work)
+    call = Call(work, kept=True)
     while not call.ended():
         try:
             if stopped and ask_to_stop is not None:  # again: the first may have come too early

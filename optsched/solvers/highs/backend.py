@@ -221,8 +221,8 @@ def run(engine: Any, options: Options) -> bool:
 def _run(engine: Any, stop: threading.Event | None, report: Listener | None = None) -> bool:
     """Run in another thread, so that Ctrl-C and the stop event end it.
 
-    HiGHS keeps one scheduler per thread and cannot change its size: in a fresh thread any
-    number of threads may be asked for. Its callbacks are switched on only once the solve is to
+    HiGHS keeps one scheduler per thread and refuses another number of threads there, unless it is
+    made anew. Its callbacks are switched on only once the solve is to
     end, as each call would wait for Python's global lock; but for that on better points, of which
     there are few.
 
@@ -235,8 +235,9 @@ def _run(engine: Any, stop: threading.Event | None, report: Listener | None = No
     import highspy
 
     def work() -> bool:
-        engine.run()
-        highspy.Highs.resetGlobalScheduler(False)
+        if engine.run() == highspy.HighsStatus.kError:
+            highspy.Highs.resetGlobalScheduler(True)
+            engine.run()
         return True
 
     better = highspy.cb.HighsCallbackType.kCallbackMipImprovingSolution

@@ -1,10 +1,14 @@
 """Calls on threads of their own, and what ends them early."""
 
 import random
+import subprocess
+import sys
+import threading
 import time
 
 import pytest
 
+from optsched import Model, solve
 from optsched.solvers.threads import Call
 
 
@@ -35,3 +39,49 @@ def test_a_call_hands_over_what_it_returns_and_what_it_raises() -> None:
     assert failed.ended(30.0)
     with pytest.raises(ZeroDivisionError):
         failed.result()
+
+
+def on(done: threading.Event) -> int:
+    done.wait(30.0)
+    return threading.get_ident()
+
+
+def test_kept_calls_share_a_thread_unless_two_are_under_way() -> None:
+    free = threading.Event()
+    first, second = Call(lambda: on(free), kept=True), Call(lambda: on(free), kept=True)
+    free.set()
+    assert first.ended(30.0)
+    assert second.ended(30.0)
+    third = Call(lambda: on(free), kept=True)
+    assert third.ended(30.0)
+    assert first.result() != second.result()
+    assert third.result() in (first.result(), second.result())
+
+
+def test_solves_may_ask_for_another_number_of_threads_each_time() -> None:
+    model = Model("seven of twenty")
+    x = model.binary("x", 20)
+    model.add("enough", x.sum() >= 7)
+    model.minimize(x.sum())
+    found = [solve(model, threads=threads, solver="highs").objective for threads in (1, 2, 1)]
+    assert found == [7.0] * 3
+
+
+FORKED = """
+import os
+from optsched import Model, solve
+model = Model()
+x = model.binary("x", 3)
+model.add("enough", x.sum() >= 2)
+model.minimize(x.sum())
+assert solve(model).objective == 2.0
+child = os.fork()
+assert solve(model).objective == 2.0
+if child:
+    assert os.waitpid(child, 0)[1] == 0
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no fork")
+def test_a_forked_process_solves_on_threads_of_its_own() -> None:
+    subprocess.run([sys.executable, "-c", FORKED], check=True, timeout=60)
