@@ -295,11 +295,13 @@ def _add(whole: Plan, number: int, grid: StudyGrid) -> None:
     ]
     options = list(grid.generator or ())
     whole.layouts.append(Layout(problem.name, problem.unit, options, comparison, steps))
-    whole.methods.update({recipe.key: recipe for _, recipe in asked})
+    whole.methods.update({one.key: one for _, one in asked})
     whole.recipes.update({recipe.key: recipe for recipe in recipes})
-    for i, recipe in enumerate(recipes):  # all seeds of a cell or an instance, then the next recipe
+    for i, recipe in enumerate(recipes):  # all seeds of a cell or an instance, then the next one
         look_ahead = i % len(seeds) % FORESIGHT_EVERY == 0
-        case = PlannedInstance(number, recipe.key, recipe.name, recipe.seed, recipe.cell, look_ahead)
+        case = PlannedInstance(
+            number, recipe.key, recipe.name, recipe.seed, recipe.cell, look_ahead
+        )
         whole.cases.append(case)
 
 
