@@ -104,7 +104,7 @@ def test_a_store_of_another_format_is_refused(path, results):
     with sqlite3.connect(path) as sql:
         sql.execute("PRAGMA user_version = 99")
     sql.close()
-    with pytest.raises(InputError, match="format 6: this one is 99"):
+    with pytest.raises(InputError, match="format 7: this one is 99"):
         Store.open(path)
 
 
