@@ -135,13 +135,13 @@ class Pricing:
     def __call__(self, block: int, duals: Duals) -> Priced:
         """Return schedules of one job and a bound on their prices.
 
-        Units of work do if what they find improves the master problem; else the lattice decides.
+        Units of work do if what they find improves the master problem; else the lattice decides, or
+        labels if it is out of reach.
         """
-        terms = self.terms(block, duals.rows, duals.weight)
-        path, bound = self.planner.searches[block].cheapest(terms)
-        paths = [] if path is None else [path]
+        terms, search = self.terms(block, duals.rows, duals.weight), self.planner.searches[block]
+        paths, bound = search.cheapest(terms)
         lattice = self.planner.lattices[block]
-        improves = path is not None and path.price < duals.threshold
+        improves = bool(paths) and paths[0].price < duals.threshold
         if lattice is not None and bound < duals.threshold and (duals.exact or not improves):
             limit = min([duals.threshold, *(one.price for one in paths)])
             exact = list(cheapest_paths(self.instance, lattice, terms, below=limit))
@@ -158,10 +158,10 @@ class Pricing:
     def least(self, i: int, terms: JobTerms) -> float:
         """Return what a job pays at least on some terms, money; infinite without a schedule."""
         lattice = self.planner.lattices[i]
-        path, bound = self.planner.searches[i].cheapest(terms)
+        paths, bound = self.planner.searches[i].cheapest(terms)
         if lattice is None:
             return bound
-        below = np.inf if path is None else path.price
+        below, path = (paths[0].price, paths[0]) if paths else (np.inf, None)
         exact = next(cheapest_paths(self.instance, lattice, terms, below=below), path)
         return np.inf if exact is None else max(bound, exact.price)
 

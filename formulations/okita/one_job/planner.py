@@ -25,6 +25,7 @@ from formulations.okita.instance import Floats, Instance, Integers
 from formulations.okita.one_job.greedy import Greedy
 from formulations.okita.one_job.lattice import (
     Lattice,
+    Levels,
     build_lattice,
     cheapest_paths,
     lattice_points,
@@ -44,6 +45,9 @@ LARGEST_LATTICE = 100_000
 
 SMALL_LATTICE = 2000
 """Most points of a lattice that is as quick to search as units of work."""
+
+FEW_SITES = 12
+"""Most sites at which jobs out of a lattice's reach have prices of chunks for each first server."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,15 +86,24 @@ class Planner:
     @cached_property
     def searches(self) -> tuple[ByUnits, ...]:
         """The search by units of work of each job."""
-        return tuple(ByUnits(self.instance, i) for i in self._in_time(range(self.instance.jobs)))
+        few = self.instance.sites <= FEW_SITES
+        return tuple(
+            ByUnits(self.instance, i, by_server=few and not small)
+            for i, small in enumerate(self._small)
+        )
+
+    @cached_property
+    def _small(self) -> list[bool]:
+        """Whether the lattice of each job is within reach."""
+        jobs = self._in_time(range(self.instance.jobs))
+        return [lattice_points(Levels.of(self.instance, i)) <= LARGEST_LATTICE for i in jobs]
 
     @cached_property
     def lattices(self) -> tuple[Lattice | None, ...]:
         """The lattice of each job; None if it has too many points."""
-        levels = [self.searches[i].levels for i in self._in_time(range(self.instance.jobs))]
-        small = [lattice_points(own) <= LARGEST_LATTICE for own in levels]
-        pairs = zip(levels, small, strict=True)
-        return tuple(build_lattice(self.instance, own) if few else None for own, few in pairs)
+        pairs = zip(self.searches, self._small, strict=True)
+        instance = self.instance
+        return tuple(build_lattice(instance, own.levels) if few else None for own, few in pairs)
 
     @cached_property
     def alone(self) -> tuple[tuple[Path, float], ...]:
@@ -120,7 +133,7 @@ class Planner:
         """
         lattice = self.lattices[i]
         if lattice is None or (quick and len(lattice.level) > SMALL_LATTICE):
-            return self.searches[i].cheapest(terms)[0]
+            return next(iter(self.searches[i].cheapest(terms)[0]), None)
         return next(cheapest_paths(self.instance, lattice, terms), None)
 
     def optimum(

@@ -10,7 +10,10 @@ constraint that every chunk is trained: workers at r' earn what chunks brought t
 
 The earnings are concave in y, so the workers of a slot are added one by one at the site that pays
 best, and a dynamic program over (slot, units) is exact for fixed alpha. Each alpha gives a
-(Lagrangian) bound; the deployments met on the way, with exact transport, are schedules.
+(Lagrangian) bound; the deployments met on the way, with exact transport, are schedules. What chunks
+are worth depends on the server's site, and one alpha for all of them can leave several per cent
+between bound and price. So a search may have an alpha for each site of the first server: the least
+of their bounds counts.
 """
 
 from __future__ import annotations
@@ -28,9 +31,12 @@ from formulations.okita.problem_7 import cheapest_transport
 from optsched.jit import njit_cached
 
 STEPS = 12
-"""Steps on the prices of chunks."""
+"""Steps on the prices of chunks, for each site of the first server."""
 PATIENCE = 3
 """Non-improving steps after which the step length is halved."""
+
+ANY = -1
+"""In place of the first server's site."""
 
 _ROUNDING = 1e-9  # relative, by which the bound is lowered
 
@@ -41,8 +47,10 @@ class ByUnits:
 
     instance: Instance
     job: int
+    by_server: bool = False
+    """Whether each site of the first server has prices of its own, which takes longer."""
     alpha: Floats = field(init=False)
-    """Price of a chunk by site, money."""
+    """Price of a chunk by site of the first server (one row for all if not by it), site, money."""
 
     def __post_init__(self) -> None:
         instance, i = self.instance, self.job
@@ -50,7 +58,7 @@ class ByUnits:
         share = instance.work_per_chunk[i] / instance.rate_numerator[i]
         talk = share * instance.exchange_size_mb[i] * q.T  # [server, worker]
         way = (instance.chunk_size_mb[i] * q + talk[:, None, :]).min(axis=2)
-        self.alpha = way.mean(axis=0)
+        self.alpha = way if self.by_server else way.mean(axis=0, keepdims=True)
 
     @cached_property
     def levels(self) -> Levels:
@@ -64,30 +72,34 @@ class ByUnits:
         each = (levels.option_workers / levels.option_levels).max(initial=1.0)
         return int(np.ceil(levels.in_all * each - 1e-9))
 
-    def cheapest(self, terms: JobTerms, *, steps: int = STEPS) -> tuple[Path | None, float]:
-        """Return the cheapest schedule met, if any, and a bound on the price of every schedule.
+    def cheapest(self, terms: JobTerms, *, steps: int = STEPS) -> tuple[list[Path], float]:
+        """Return schedules met, cheapest first, and a bound on the price of every schedule.
 
         Args:
             terms: prices, none of them negative, and limits.
-            steps: most steps on the prices of chunks.
+            steps: most steps on the prices of chunks, for each row of them.
         """
         instance, i = self.instance, self.job
-        work = _Work(
+        work = Work(
             instance.num_chunks[i],
             terms.transport_weight * instance.chunk_size_mb[i] * instance.unit_bandwidth_cost,
             int(instance.rate_numerator[i]), int(instance.work_per_chunk[i]),
             int(instance.most_workers[i]), self.top,
         )  # fmt: skip
-        slots, sites = terms.server_price.shape
-        met = _deployment(slots, sites)
-        bound, price = _maximise_dual(self.alpha, terms, work, steps, met)
+        paths, bound = list[Path](), np.inf
+        for row, alpha in enumerate(self.alpha):
+            met = _deployment(*terms.server_price.shape)
+            opens = row if self.by_server else ANY
+            low, price = _maximise_dual(alpha, opens, terms, work, steps, met)
+            bound = min(bound, low)
+            if np.isfinite(price):
+                paths.append(Path(price, met.workers, met.server, met.flow))
         if np.isfinite(bound):
             bound -= _ROUNDING * max(1.0, abs(bound))
-        path = Path(price, met.workers, met.server, met.flow) if np.isfinite(price) else None
-        return path, bound
+        return sorted(paths, key=lambda path: path.price), bound
 
 
-class _Work(NamedTuple):
+class Work(NamedTuple):
     """What a job's workers have to do."""
 
     supply: Integers
@@ -110,6 +122,9 @@ class _Units(NamedTuple):
     """Of so many workers in a slot, shape (slots, most units + 1)."""
     stands: Integers
     """Site of the server then; -1 if so many do not fit."""
+    opening: Floats
+    """The same as ``gain`` and ``stands``, of the first slot in which the job runs."""
+    opens: Integers
     value: Floats
     """Of so many units before a slot, shape (slots + 1, most units + 1)."""
     chosen: Integers
@@ -142,12 +157,13 @@ def _deployment(slots: int, sites: int) -> _Deployment:
 
 @njit_cached
 def _maximise_dual(
-    alpha: Floats, terms: JobTerms, work: _Work, steps: int, met: _Deployment
+    alpha: Floats, first: int, terms: JobTerms, work: Work, steps: int, met: _Deployment
 ) -> tuple[float, float]:
     """Improve the prices of chunks by Polyak's steps; return the best bound and the least price.
 
     Args:
         alpha: prices of chunks, read and written, shape (sites,).
+        first: site of the first server, or ``ANY``.
         terms: of the job.
         work: of the job.
         steps: most steps.
@@ -159,16 +175,19 @@ def _maximise_dual(
     cheapest, best, pace, idle = np.inf, -np.inf, 1.0, 0
     if fit.sum() < work.needed:
         return np.inf, cheapest
+    gain, stands = np.empty((slots, size)), np.empty((slots, size), dtype=np.int64)
     units = _Units(
-        np.empty((slots, size)), np.empty((slots, size), dtype=np.int64),
+        gain, stands, gain if first < 0 else gain.copy(), stands if first < 0 else stands.copy(),
         np.empty((slots + 1, size)), np.empty((slots, size), dtype=np.int64),
     )  # fmt: skip
     made, kept = _deployment(slots, sites), alpha.copy()
     earned = np.zeros((sites, work.top + 2))
     for _ in range(steps):
-        _earnings(alpha, work, earned)
+        earnings(alpha, work, earned)
         for t in range(slots):
-            _gains(terms, t, earned, -1, fit[t], units.gain[t], units.stands[t], made.room)
+            _gains(terms, t, earned, ANY, fit[t], units.gain[t], units.stands[t], made.room)
+            if first >= 0:
+                _gains(terms, t, earned, first, fit[t], units.opening[t], units.opens[t], made.room)
         end, n, done = _add_up(terms, work.needed, fit, units)
         if end < 0:
             return np.inf, cheapest
@@ -216,7 +235,7 @@ def _best_first(profit: Floats, order: Integers) -> int:
 
 
 @njit_cached
-def _earnings(alpha: Floats, work: _Work, earned: Floats) -> None:
+def earnings(alpha: Floats, work: Work, earned: Floats) -> None:
     """Write what the y-th worker at each site earns in a slot, shape (sites, most units + 1)."""
     sites, share = len(alpha), work.rate / work.work
     profit, order = np.empty(sites), np.empty(sites, dtype=np.int64)
@@ -239,7 +258,7 @@ def _earnings(alpha: Floats, work: _Work, earned: Floats) -> None:
 
 
 @njit_cached
-def _subtract(alpha: Floats, work: _Work, v: int, workers: int, missing: Floats) -> None:
+def _subtract(alpha: Floats, work: Work, v: int, workers: int, missing: Floats) -> None:
     """Take off what workers at ``v`` train in a slot: the chunks that pay best."""
     profit, order = np.empty(len(alpha)), np.empty(len(alpha), dtype=np.int64)
     for r in range(len(alpha)):
@@ -284,8 +303,8 @@ def _gains(
     Args:
         terms: of the job.
         t: the slot.
-        earned: of ``_earnings``.
-        only: the one site the server may stand at; -1: any.
+        earned: of ``earnings``.
+        only: the one site the server may stand at, or ``ANY``.
         k: workers after which to end.
         gain: written: by number of workers.
         stands: written: site of the server; -1 if so many do not fit.
@@ -349,7 +368,8 @@ def _add_up(terms: JobTerms, needed: int, fit: Integers, units: _Units) -> tuple
         for n in range(value.shape[1]):
             low, k = value[t, n], 0
             for more in range(1, min(n, fit[t]) + 1):
-                total = value[t, n - more] + units.gain[t, more]
+                gain = units.opening[t, more] if more == n else units.gain[t, more]
+                total = value[t, n - more] + gain
                 if total < low:
                     low, k = total, more
             value[t + 1, n] = low
@@ -361,7 +381,7 @@ def _add_up(terms: JobTerms, needed: int, fit: Integers, units: _Units) -> tuple
 
 @njit_cached
 def _read_back(
-    terms: JobTerms, work: _Work, alpha: Floats, earned: Floats, units: _Units, end: int, n: int,
+    terms: JobTerms, work: Work, alpha: Floats, earned: Floats, units: _Units, end: int, n: int,
     made: _Deployment,
 ) -> float:  # fmt: skip
     """Return what the deployment of cheapest units pays but for moving chunks, money.
@@ -385,7 +405,7 @@ def _read_back(
         k = units.chosen[t, n]
         if k == 0:
             continue
-        s, count = units.stands[t, k], made.workers[t]
+        s, count = units.opens[t, k] if k == n else units.stands[t, k], made.workers[t]
         _gains(terms, t, earned, s, k, units.gain[t], units.stands[t], count)
         n -= k
         made.server[t] = s

@@ -78,12 +78,13 @@ def test_the_optimum_of_one_job_lies_between_bound_and_schedule_of_its_units(see
         exact = next(
             cheapest_paths(instance, build_lattice(instance, Levels.of(instance, i)), terms)
         )
-        path, bound = ByUnits(instance, i).cheapest(terms, steps=50)
-        assert bound <= exact.price + 1e-7
-        if path is not None:
-            assert exact.price <= path.price + 1e-7
-            alone = instance.select_jobs([i])
-            assert check(alone, path_schedule(alone, 0, path)) == []
+        for by_server in (False, True):
+            paths, bound = ByUnits(instance, i, by_server).cheapest(terms, steps=50)
+            assert bound <= exact.price + 1e-7
+            for path in paths:
+                assert exact.price <= path.price + 1e-7
+                alone = instance.select_jobs([i])
+                assert check(alone, path_schedule(alone, 0, path)) == []
 
 
 def test_the_bound_by_units_is_within_five_per_cent_at_the_papers_ranges():
