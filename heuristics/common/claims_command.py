@@ -52,26 +52,25 @@ def claims(
         typer.Argument(metavar="[PROBLEM]", help="Only the claims of its paper; default: all."),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Small: about 20 s a paper on two cores (default).")
+        bool,
+        typer.Option("--quick", help="Small sizes: about 20 s per paper on two cores (default)."),
     ] = False,
     full: Annotated[
         bool,
         typer.Option(
-            "--full", help="At the papers' size: up to two hours on two cores; kept as it goes."
+            "--full", help="The papers' sizes: up to two hours on two cores; results are kept."
         ),
     ] = False,
     claim: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Only this one; may be repeated.", show_default=False),
+        typer.Option(metavar="NAME", help="Only this claim; may be repeated.", show_default=False),
     ] = None,
     listing: Annotated[
-        bool, typer.Option("--list", help="Say what is claimed and how it would be measured.")
+        bool, typer.Option("--list", help="List the claims and how they are measured.")
     ] = False,
     readings: Annotated[
         bool,
-        typer.Option(
-            "--readings", help="Under every reading of what the paper leaves open: takes longer."
-        ),
+        typer.Option("--readings", help="Measure under every interpretation, which takes longer."),
     ] = False,
     workers: Annotated[
         int | None,
@@ -105,14 +104,15 @@ def claims(
     output: Output = None,
     json: Json = False,
 ) -> None:
-    """Measure what papers state: each claim holds, has the direction, fails, or is undecided.
+    """Measure the claims of the papers: each holds, has the direction, fails, or is undecided.
 
-    --readings measures it under every interpretation of what its paper leaves open, too. Its row
-    then says how many of them give the verdict, and a table which fits what is printed best.
+    --readings measures each claim under every interpretation of what its paper leaves open. The
+    row says how many interpretations give the verdict. A table says which of them fits the printed
+    numbers best.
 
-    -o writes the table as .md, .tex, .csv or .json. A run with --full that was interrupted goes on
-    where it was: start it again. Exits 0 where all was measured that can be, whatever came of it,
-    and 1 where something went wrong.
+    -o writes the table as .md, .tex, .csv or .json. If a run with --full is interrupted, the same
+    command continues it. Exits 0 if every claim that can be measured was measured, whatever the
+    verdicts, and 1 if an error occurred.
     """
     from heuristics.common.claims import judge, run_experiments
     from optsched.parallel.local import cores

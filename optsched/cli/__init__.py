@@ -139,7 +139,7 @@ studies = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
 app.add_typer(
     studies,
     name="study",
-    help="Run grids of methods on instances, kept in a file; show what came of them.",
+    help="Run methods on grids of instances, keep the results in a file, and show them.",
     rich_help_panel=MANY,
 )
 _add(
@@ -165,7 +165,7 @@ adversarial_cases = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
 app.add_typer(
     adversarial_cases,
     name="adversarial",
-    help="Search for instances on which a heuristic does badly; check what was found.",
+    help="Search for instances on which a heuristic does badly, and check such a case.",
     rich_help_panel=MANY,
 )
 _add(

@@ -55,14 +55,18 @@ CaseFile = Annotated[Path, argument("Case file (JSON).", metavar="CASE")]
 Seconds = Annotated[float | None, option(f"Wall time of the search; default {SECONDS:g}.")]
 Evaluations = Annotated[
     int | None,
-    option("Candidates to judge, instead of a time: the same for any number of processes.", min=1),
+    option(
+        "Number of candidates, instead of a time; the result is the same for any --workers.", min=1
+    ),
 ]
 Reference = Annotated[
-    str | None, typer.Option(help="Formulation ratios refer to; default: the problem's own.")
+    str | None, typer.Option(help="Formulation that gives the optimum; default: the problem's own.")
 ]
 Workers = Annotated[int | None, option("Processes; default: one per core.", min=1)]
-StoreFile = Annotated[Path | None, option("File in which the search is kept, to be resumed.")]
-Small = Annotated[bool, typer.Option(help="Make what is found small, which takes up to 25 s more.")]
+StoreFile = Annotated[Path | None, option("File that keeps the search, so that it can continue.")]
+Small = Annotated[
+    bool, typer.Option(help="Shrink the instance found, which takes up to 25 s more.")
+]
 
 
 def find(
@@ -81,11 +85,13 @@ def find(
 ) -> None:
     """Search for an instance on which a heuristic's ratio to the optimum is large.
 
-    Options of the problem's generator (--jobs 5) say what instances there are. The case that is
-    written shows that the worst ratio is at least so large; a worse instance may exist. Of
-    preemptive.any_online the ratio is the online lower bound where jobs may stop coming after
-    any moment: every online algorithm has at least that. Ctrl-C ends the search with the case that
-    it has so far; with --store the same command goes on from there.
+    Options of the problem's generator (--jobs 5) define the range of instances. The case that is
+    written shows that the worst ratio is at least so large; a worse instance may exist.
+
+    preemptive.any_online stands for every online algorithm. Its ratio is the online lower bound if
+    jobs may stop coming at any time.
+
+    Ctrl-C ends the search with the case found so far; with --store the same command continues it.
     """
     from optsched.adversary.case import SearchFacts
     from optsched.adversary.search import adversarial
@@ -134,10 +140,14 @@ def _tell(search: Search) -> None:
 
 CaseHeuristic = Annotated[
     str | None,
-    option("The heuristic of the case, if it is one of a file.", metavar="FILE.py:NAME"),
+    option("The heuristic of the case, if it is in a Python file.", metavar="FILE.py:NAME"),
 ]
-Shrink = Annotated[bool, typer.Option("--shrink", help="Make the case small and write it.")]
-Why = Annotated[bool, typer.Option("--why", help="Say what the loss of the case hangs on.")]
+Shrink = Annotated[
+    bool, typer.Option("--shrink", help="Shrink the instance of the case and write it.")
+]
+Why = Annotated[
+    bool, typer.Option("--why", help="Show the ratio after single changes of the case.")
+]
 Plot = Annotated[Path | None, option("Picture of both schedules (png, pdf, svg), with --why.")]
 
 
@@ -150,11 +160,11 @@ def check(
     output: Output = None,
     json: Json = False,
 ) -> None:
-    """Derive a case again: run the heuristic, check both schedules, verify the proof.
+    """Check a case: run the heuristic again, check both schedules, verify the proof.
 
-    --shrink makes its instance smaller and its numbers rounder; its ratio never falls. --why says
-    what the loss hangs on: options flipped, entries left out, values made typical. Exits 0 if the
-    ratio is at least what the case says, else 1.
+    --shrink makes the instance smaller and its numbers rounder; the ratio never falls. --why
+    changes one thing at a time (an option, an entry, a value) and shows the ratio that remains.
+    Exits 0 if the ratio is at least what the case says, else 1.
     """
     if shrink and (why or plot is not None):
         raise InputError.of("--shrink", shrink, "not together with --why or --plot")

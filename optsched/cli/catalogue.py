@@ -42,10 +42,9 @@ def problems(
     ] = False,
     json: Json = False,
 ) -> None:
-    """List the problems and the solvers found; of one problem, every name it has; of one of its
-    formulations, every option.
+    """List the problems and the solvers, the names of one problem, or the options of one method.
 
-    JSON says all of every problem.
+    --json prints all of it for every problem.
     """
     from optsched.problem import problem
 
@@ -219,7 +218,7 @@ def _show(problem: Problem) -> None:
 
 
 def solvers(json: Json = False) -> None:
-    """List the solvers this machine has, their versions and what each takes as it is."""
+    """List the solvers found, their versions, and the statements that each supports."""
     from optsched.solvers.inventory import inventory
 
     found = inventory()

@@ -62,7 +62,8 @@ Named = Annotated[
 Instance = Annotated[Path | None, argument("Instance file (JSON).", metavar="INSTANCE")]
 Schedule = Annotated[Path | None, argument("Schedule file (JSON).", metavar="SCHEDULE")]
 Speed = Annotated[
-    float | None, option("Speed granted to the schedule, for algorithms under speed augmentation.")
+    float | None,
+    option("Speed of the machines, for algorithms under speed augmentation."),
 ]
 Theorems = Annotated[
     bool,
@@ -70,7 +71,7 @@ Theorems = Annotated[
 ]
 ProofFile = Annotated[Path | None, option("Check the proof that 'solve --proof' wrote.", "--proof")]
 Online = Annotated[
-    bool, typer.Option("--online", help="Look for decisions that depend on jobs yet to arrive.")
+    bool, typer.Option("--online", help="Look for decisions that depend on later jobs.")
 ]
 Seeds = Annotated[
     int,
@@ -78,14 +79,16 @@ Seeds = Annotated[
         "--seeds",
         "--instances",
         min=1,
-        help="How many generated instances to try.",
+        help="Number of generated instances.",
         rich_help_panel=_ONLINE,
     ),
 ]
 Changes = Annotated[
     int,
     typer.Option(
-        min=0, help="Other futures tried at each arrival, beside none.", rich_help_panel=_ONLINE
+        min=0,
+        help="Changed futures tried at each arrival, besides none at all.",
+        rich_help_panel=_ONLINE,
     ),
 ]
 
@@ -106,20 +109,20 @@ def check(
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
-    """List every constraint of the paper a schedule breaks, and evaluate its cost.
+    """List every constraint of the paper that a schedule violates, and evaluate its cost.
 
     --theorems says which of the paper's lemmas and theorems hold on the schedule, and by how much.
-    Claims that a paper prints without a proof that holds are reported only. JSON brings the
-    evidence with it, such as dual variables.
+    A statement without a valid proof does not change the exit code. --json adds the evidence, such
+    as dual variables.
 
     --proof checks a proof in exact arithmetic, and its schedule, against an instance. The model is
-    made anew from the instance.
+    built again from the instance.
 
-    --online runs a heuristic on INSTANCE or generated instances, on these cut off at every moment
-    of arrival, and with other jobs from then on; what it had decided by then must stay the same. A
-    difference is proof, none is not.
+    --online tests whether a heuristic looks ahead. At every arrival, the later jobs of INSTANCE (or
+    of generated instances) are removed or changed; earlier decisions must stay the same. A
+    difference proves that it looks ahead. Finding none proves nothing.
 
-    Exits 0 if all is as it should be, 1 if not.
+    Exits 0 if every check passes, else 1.
     """
     if (theorems, proof is not None, online).count(True) > 1:
         raise InputError.of("--online", online, "only one of --theorems, --proof and --online")

@@ -26,7 +26,7 @@ from optsched.errors import InputError
 Columns = Annotated[
     list[str] | None,
     option(
-        "Where a field is, with a factor to its unit or in its own: "
+        "Column of a field, with a factor to its unit or with the column's unit: "
         '"release_time=submitted/3600" or "release_time=submitted in ms".',
         metavar="FIELD=COLUMN",
     ),
@@ -70,12 +70,15 @@ def import_(
     output: Annotated[Path, option("File to write.", "--output", "-o")],
     column: Columns = None,
     entries: Annotated[
-        str, typer.Option(help="What a line of the table is.", show_default="jobs")
+        str,
+        typer.Option(
+            help="The list whose entries are the lines of the table.", show_default="jobs"
+        ),
     ] = "",
     unit: Annotated[
         str,
         typer.Option(
-            help='Of times without a factor or unit of their own, such as "ms" or "min".',
+            help='Unit of all times without a factor or unit, such as "ms" or "min".',
             show_default="each field's own",
         ),
     ] = "",
@@ -90,17 +93,16 @@ def import_(
     mapping: MappingFile = None,
     save_mapping: Annotated[
         Path | None,
-        option("File to write for --mapping: what is said here beside the table."),
+        option("File to write for --mapping: the columns and options typed here."),
     ] = None,
     json: Json = False,
 ) -> None:
     """Make an instance file from a table of your own.
 
-    Fields are those that "optsched problems PROBLEM --fields" lists, in its units. Whatever else
-    the file says is an option: a list as a CSV file (--workers workers.csv, whose column "count"
-    may stand for equal lines), as JSON, or as a number of entries (--edge-servers 3); a single
-    field as its value (--slot-hours 0.5). With --mapping all this is known from a file, and what is
-    typed beside it goes before.
+    "optsched problems PROBLEM --fields" lists the fields and their units. Everything that is not in
+    the table is an option. A list is a CSV file (--workers workers.csv, whose column "count" may
+    stand for equal lines), JSON, or a number of entries (--edge-servers 3). A single field is its
+    value (--slot-hours 0.5). --mapping reads all of this from a file; options typed override it.
     """
     from optsched.instances.document import save
     from optsched.instances.importing import read_table

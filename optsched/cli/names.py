@@ -69,7 +69,7 @@ HeuristicName = Annotated[
 OwnHeuristic = Annotated[
     str | None,
     option(
-        'After PROBLEM alone: a heuristic, also of a file: "mine.py:worst_fit(k=3)".',
+        'The heuristic, if PROBLEM alone is given; may be in a file: "mine.py:worst_fit(k=3)".',
         metavar="FILE.py:NAME",
     ),
 ]

@@ -17,16 +17,16 @@ def online_bound(
     instances: Annotated[
         str,
         option(
-            "Files of the scenarios, separated by commas: jobs that are the same in two "
-            "of them are their common past."
+            "Files of the scenarios, separated by commas. Two scenarios have the same past until "
+            "their jobs differ."
         ),
     ],
     time_limit: Annotated[float, typer.Option(min=0.1, help="Wall seconds of each solve.")] = 60.0,
     json: Json = False,
 ) -> None:
-    """The online lower bound: the least ratio that any online algorithm can have on scenarios.
+    """Compute the least ratio that any online algorithm can have on scenarios.
 
-    The scenarios are all the futures there are: an algorithm does the same in two of them until
+    The scenarios are the possible futures. An online algorithm does the same in two of them until
     the first job that only one of them has. With more futures the bound is larger or the same.
     """
     from dataclasses import asdict

@@ -50,7 +50,9 @@ TIME_LIMIT = 60.0
 
 Heuristics = Annotated[
     str | None,
-    option('Comma list: "a_online,mine.py:worst_fit(k=3)"; default: all, or the preset\'s.'),
+    option(
+        'Separated by commas: "a_online,mine.py:worst_fit(k=3)"; default: all, or the preset\'s.'
+    ),
 ]
 Instances = Annotated[
     list[str] | None,
@@ -72,9 +74,10 @@ Preset = Annotated[
     str | None, option('A study listed by "optsched problems"; other options change it.')
 ]
 Reference = Annotated[
-    str | None, option("Formulation ratios refer to; default: the problem's own, or the preset's.")
+    str | None,
+    option("Formulation that gives the optimum; default: the problem's, or the preset's."),
 ]
-Bounds = Annotated[str | None, option("Comma list of further bounds to compute.")]
+Bounds = Annotated[str | None, option("Further bounds, separated by commas.")]
 InstanceLimit = Annotated[
     float | None,
     option(f"Limit per instance; default {TIME_LIMIT:g}, or the preset's.", metavar="SECONDS"),
@@ -116,12 +119,13 @@ def ratio(
     by: By = None,
     json: Json = False,
 ) -> None:
-    """Measure how far heuristics are from the optimum, as intervals that are true.
+    """Measure the ratio of heuristics to the optimum, as intervals that contain the true ratio.
 
-    Options of the problem's generator span a grid: --jobs 5,10,15. Every cell has the same seeds,
-    so "optsched generate" makes any of its instances again. With --instance there is no grid: the
-    instances are those of the files, JSON or tables that "optsched import" takes. If the time limit
-    leaves an optimum unproven, the ratio is an interval between best schedule and best bound.
+    Options of the problem's generator form a grid: --jobs 5,10,15. Every cell has the same seeds,
+    and "optsched generate" with a seed makes the same instance. --instance takes instances from
+    files instead, JSON or the tables that "optsched import" takes. If the time limit leaves an
+    optimum unproven, the ends of the interval are the ratios to the best schedule found and to the
+    best proven bound.
     """
     from optsched.problem import problem
     from optsched.study.ratios import ratios

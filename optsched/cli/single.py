@@ -45,7 +45,7 @@ FormulationName = Annotated[
 ]
 MemoryLimit = Annotated[
     float | None,
-    option("Memory limit; another process builds and solves then.", metavar="GIB"),
+    option("Memory limit; a separate process then builds and solves.", metavar="GIB"),
 ]
 Gap = Annotated[float, typer.Option(help="Relative gap to stop at; 0 asks for a proof.")]
 Threads = Annotated[int, typer.Option(help="Threads of the solver.")]
@@ -53,8 +53,8 @@ Start = Annotated[Path | None, option("Schedule file to start from.")]
 ProofFile = Annotated[
     Path | None,
     option(
-        "File to write a proof in exact arithmetic to, for 'check --proof'; it may take as "
-        "long again as the limit."
+        "File to write a proof in exact arithmetic to, for 'check --proof'. The proof has the "
+        "same time limit again."
     ),
 ]
 Values = Annotated[
@@ -196,10 +196,10 @@ def run(
     output: Output = None,
     json: Json = False,
 ) -> None:
-    """Run a heuristic, and check and cost its schedule.
+    """Run a heuristic, check its schedule, and evaluate its cost.
 
-    The check grants the schedule what the heuristic is entitled to, such as its speed.
-    INSTANCE may be a table, see "optsched import". Exits 0 if the schedule is feasible, else 1.
+    The check allows the schedule what the heuristic may use, such as its speed. INSTANCE may be a
+    table, see "optsched import". Exits 0 if the schedule is feasible, else 1.
     """
     from optsched.evaluation.heuristic_run import run_heuristic
     from optsched.evaluation.instance_files import instance_from_file

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 StudyFile = Annotated[Path, argument("Study file (TOML).", metavar="STUDY")]
 Where = Annotated[
-    Literal["processes", "dask"], typer.Option(help="Where runs go: this machine, or a cluster.")
+    Literal["processes", "dask"],
+    typer.Option(help="Where to run: processes of this machine, or a Dask cluster."),
 ]
 Address = Annotated[str | None, option("Scheduler of the Dask cluster: tcp://host:8786.")]
 Retry = Annotated[str | None, option('Statuses to compute again, such as "error,no_solution".')]
@@ -57,11 +58,11 @@ def run(
     retry: Retry = None,
     json: Json = False,
 ) -> None:
-    """Run what a study does not have yet: every method of its grids on every instance.
+    """Run every method of a study on every instance, except for results that are kept already.
 
-    Each result is kept the moment it is there, so a study that is stopped or killed goes on from
-    there when the same command is given again, and a method added to the file later is all that
-    is computed. A run that times out, crashes or proves infeasibility is a result, too.
+    Each result is kept as soon as it is known. If a study is stopped or killed, the same command
+    continues it. If a method is added to the file, only its runs are computed. A run that times
+    out, crashes or proves infeasibility is a result too.
     """
     from optsched.parallel.local import ExecutorLostError
     from optsched.solvers.solution import FAILED

@@ -55,19 +55,20 @@ StoreFile = Annotated[
     Path | None, option("File with the results; default: STUDY.sqlite.", "--store")
 ]
 Errors = Annotated[
-    bool, typer.Option("--errors", help="Every run that failed, with its traceback.")
+    bool, typer.Option("--errors", help="Show every run that failed, with its traceback.")
 ]
 Watch = Annotated[
     bool,
-    typer.Option("--watch", help="Show it, or write the report, again until the study is done."),
+    typer.Option("--watch", help="Repeat until the study is done."),
 ]
 Once = Annotated[
-    bool, typer.Option("--once", help="With --watch: once; so it is if there is no terminal.")
+    bool,
+    typer.Option("--once", help="With --watch: once only; the default if there is no terminal."),
 ]
 Every = Annotated[
     float | None,
     option(
-        f"Between two looks of --watch, at the least; default {EVERY_LOOK:g}, of a report "
+        f"Least time between two repetitions of --watch; default {EVERY_LOOK:g}, for a report "
         f"{EVERY_REPORT:g}.",
         min=0.5,
         metavar="SECONDS",
@@ -77,9 +78,7 @@ Target = Annotated[
     Path | None,
     option("File to write: ratios as csv or parquet, a report as html.", "--output", "-o"),
 ]
-Runs = Annotated[
-    bool, typer.Option("--runs", help="Write every run, instead of the ratios joined from them.")
-]
+Runs = Annotated[bool, typer.Option("--runs", help="Write every run instead of the ratios.")]
 
 
 def show(
@@ -97,18 +96,18 @@ def show(
     by: By = None,
     json: Json = False,
 ) -> None:
-    """Show what a study knows so far; it may be running meanwhile.
+    """Show the results of a study, also while it is running.
 
-    -o writes the ratios as a table, one line each, or everything as one HTML file that opens
-    anywhere, without a network: tables, distributions of the ratios, runs to look at, the model's
-    formulas, and what was not proven.
+    -o writes the ratios as a table, one line each, or a report as one HTML file that needs no
+    network: tables, distributions of the ratios, the worst runs, the model's formulas, and what was
+    not proven.
 
     --plot draws means with their intervals, one panel per problem: a row per heuristic, or against
     an option (--x jobs --y cost).
 
-    --watch shows how far a running study is until it is done: what is done, proven, failed; ratios
-    so far. It may be started, and left with Ctrl-C, at any time: the study does not notice. With -o
-    it writes the report again and again, which reloads itself.
+    --watch shows the progress of a running study until it is done, with the ratios so far. Ctrl-C
+    ends the view and not the study. With -o it writes the report repeatedly, and the open report
+    reloads itself.
     """
     source = store_of(study, store)
     check_axes_drawn(plot, y, x, by)
