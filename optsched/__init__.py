@@ -1,6 +1,6 @@
 """optsched: offline optima, online algorithms and certified ratios for ML-job scheduling.
 
-What is listed here is the whole interface; each name is loaded when it is first asked for.
+``dir(optsched)`` lists the whole interface. Each name is loaded when it is first used.
 """
 
 import sys

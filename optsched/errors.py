@@ -1,4 +1,4 @@
-"""Errors raised at the public edge, in the user's words."""
+"""The errors that the public API raises."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""A linear program on a live HiGHS: edited and solved again, from the basis of the last solve.
+"""A linear program kept in HiGHS: edit it, and solve it again from the basis of the last solve.
 
-Building, compiling and handing over a model costs more than solving it again after a small change.
-A session does it once. Numbers are then changed in place, rows and variables added and removed.
-What comes back is what building the edited model anew gives, checked as ever.
+To build, compile and load a model takes longer than to solve it again after a small change. A
+session does it once. Then numbers are changed in place, and rows and variables are added and
+removed. The answer is that of the edited model, and it is checked like any other.
 """
 
 from __future__ import annotations

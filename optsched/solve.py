@@ -1,4 +1,4 @@
-"""One entry to every solver: lower, solve, check, and say what is proven."""
+"""The entry point to every solver: lower, solve, check, and report what is proven."""
 
 from __future__ import annotations
 

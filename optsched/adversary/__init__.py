@@ -1,4 +1,4 @@
-"""Adversarial instances: searched for, made small, explained, and kept as certificates."""
+"""Adversarial instances: search, shrinking, explanation, and certificates."""
 
 from optsched.adversary.case import Case, check_case, make_case
 from optsched.adversary.online_bound import (

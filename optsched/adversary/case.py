@@ -1,9 +1,9 @@
-"""A worst instance as a certificate: a file that shows a ratio to be at least so large.
+"""A bad instance as a certificate: a file that shows that a ratio is at least so large.
 
-It holds the instance, the call and its seeds, the heuristic's schedule and a better one. That no
-more is needed follows from what a ratio is: the optimum is no worse than any schedule, so the cost
-against a checked schedule's is a lower end of the ratio, whatever solvers say. How far the ratio
-is known from above depends on a bound, which a proof may come with.
+It has the instance, the heuristic's call and seeds, the heuristic's schedule and a better one. The
+optimum is at least as good as any schedule, so the ratio to the cost of a checked schedule is a
+lower bound on the ratio, without any solver. An upper bound on the ratio needs a bound on the
+optimum, which may come with a proof.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The lists of an instance's file: taking an entry out, or putting one in, everywhere at once.
+"""Remove an entry from the lists of an instance's file, or add one, consistently everywhere.
 
 The field declarations tell which lists have an entry per job, which lists inside others do, and
 which numbers name a job by its position.

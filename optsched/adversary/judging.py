@@ -1,4 +1,4 @@
-"""What a candidate is worth to the search: the heuristic's ratio on it, by its certain end."""
+"""The score of a candidate: the lower end of the heuristic's ratio on it."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Instances on which every online algorithm must lose: judged, and kept as certificates.
+"""Instances on which every online algorithm does badly: scores and certificates.
 
-Jobs may stop coming after any moment of arrival: an instance is a tree of futures, and its score is
-the online lower bound there, the least largest ratio of all deterministic online algorithms.
-That it is no less is a bound on one model with a copy per future, which a proof in exact arithmetic
-can show; that costs are compared by schedules no better than optimal only makes it smaller. A bound
-on the mean ratio at some probabilities of the futures is likewise one on every algorithm that draws
-lots.
+Jobs may stop coming after any arrival, so an instance is a tree of futures. Its score is the online
+lower bound: the smallest worst ratio of any deterministic online algorithm on the futures. The
+bound comes from one model with a copy per future, and a proof in exact arithmetic can show it. The
+costs are divided by those of schedules, which may be worse than optimal; this only lowers the
+bound. A bound on the mean ratio at some probabilities of the futures holds for every randomised
+algorithm.
 """
 
 from __future__ import annotations

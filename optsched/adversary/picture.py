@@ -1,4 +1,4 @@
-"""What a case's algorithm does above a better schedule, on one axis of time."""
+"""The picture of a case: the algorithm's schedule above a better one, on one time axis."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may stand in a place of a file, as generated files tell."""
+"""The values that a field of a file may have, learned from generated files."""
 
 from __future__ import annotations
 

@@ -1,10 +1,9 @@
-"""Searching for instances on which a heuristic does badly.
+"""Search for instances on which a heuristic does badly, by chains of simulated annealing.
 
-Chains of simulated annealing, one after the other or ``CHAINS`` at a time. A chain is a pure
-function of its arguments, and begins from what all chains had found but the ``CHAINS`` before it,
-so that no process waits for others, and what is found depends on seed and budget and not on the
-number of processes. Chains are the runs of a study: each is in the store when it ends, and a search
-that is asked for again, or for more, goes on where it stopped.
+Up to ``CHAINS`` chains run at a time. A chain is a pure function of its arguments. It starts from
+the results of all chains except the last ``CHAINS`` before it, so no process waits for another, and
+the result depends on seed and budget but not on the number of processes. Chains are the runs of a
+study: each is kept when it ends, and the same search, or a longer one, continues from there.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Making a bad instance small: fewer entries, rounder numbers, the ratio never lower."""
+"""Shrink a bad instance: fewer entries and rounder numbers, at no lower ratio."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""Where worst instances are looked for: what generated instances say of each number in a file.
+"""The space of candidates: which numbers of an instance's file vary, and over which range.
 
-Candidates are decoded JSON. Sixty generated files tell which values vary, between what, and which
-are whole; what never varies is structure and stays. A list whose length differs among the files has
-like entries, and what one may be, all may be; so has one whose entries hold lists of different
-lengths. In other lists that are always as long, positions mean something, such as a server's own
-delay.
+Candidates are decoded JSON. Sixty generated files show which values vary, in which range, and which
+are integers. Values that never vary are structure and stay. If the length of a list varies among
+the files, or its entries hold lists of different lengths, all its entries have one range. In other
+lists each position has its own range, because positions mean something, such as the delay of a
+server.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a heuristic's loss hangs on: one thing of the case changed at a time."""
+"""Explain a heuristic's loss by the ratio after single changes of the case."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Questions about a model beside its optimum: infeasibility, lowering, duals, other solutions."""
+"""Questions about a model besides its optimum: infeasibility, lowering, duals, more solutions."""

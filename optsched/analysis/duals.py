@@ -1,4 +1,4 @@
-"""Duals of a model once its whole numbers are fixed."""
+"""Dual values of a model whose integer variables are fixed."""
 
 from __future__ import annotations
 

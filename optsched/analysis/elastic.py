@@ -1,4 +1,4 @@
-"""What is the least that must be given up for a model to have a solution?"""
+"""Elastic solves: the smallest violation that makes an infeasible model feasible."""
 
 from __future__ import annotations
 

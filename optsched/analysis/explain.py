@@ -1,10 +1,9 @@
-"""Why a model has no solution: few of its rows and bounds that cannot all hold, in words.
+"""Explain why a model is infeasible by few rows and bounds that cannot all hold.
 
-First a minimal set of blocks is found, then within them a minimal set of entries, then of the
-bounds they need. Each step is the divide and conquer of QuickXplain (Junker, AAAI 2004): it asks a
-solver about few subsets when the conflict is small, works for any kind of block, and keeps what
-cannot be decided in time. Rows of linear relaxations are first narrowed to the support of a Farkas
-certificate.
+The search finds a minimal set of blocks, then of their entries, then of the bounds they need. Each
+step is the divide and conquer of QuickXplain (Junker, AAAI 2004): it asks a solver about few
+subsets when the conflict is small, works for any kind of block, and keeps what cannot be decided in
+time. Rows of linear relaxations are first narrowed to the support of a Farkas certificate.
 """
 
 from __future__ import annotations

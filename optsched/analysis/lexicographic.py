@@ -1,4 +1,4 @@
-"""Goals one after the other: the best of the second among the best of the first, and so on."""
+"""Lexicographic solves: the best of the second objective among the best of the first, and so on."""
 
 from __future__ import annotations
 

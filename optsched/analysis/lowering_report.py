@@ -1,4 +1,4 @@
-"""What a solver gets as it is, what is lowered for it, and what that costs."""
+"""Which blocks a solver supports, which are lowered for it, and to how many rows."""
 
 from __future__ import annotations
 

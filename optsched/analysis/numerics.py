@@ -1,4 +1,4 @@
-"""The numbers of a model: how far apart they lie, and what tolerances make of the large ones."""
+"""The numbers of a model: how far apart they lie, and which rows tolerances make doubtful."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a solver is given for a model: how blocks are taken, and how far their numbers lie apart."""
+"""Report what a solver is given for a model: its lowering and its numerics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The best solutions of a model beside the best: all optimal ones, or so many."""
+"""Solution pools: all optimal solutions of a model, or its best few."""
 
 from __future__ import annotations
 

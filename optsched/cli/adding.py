@@ -1,4 +1,4 @@
-"""How a command is added to the command line: ours, and those that other packages announce.
+"""Add commands to the command line: ours, and those that other packages announce.
 
 A package announces commands through the entry-point group ``optsched.commands``: a
 ``typer.Typer`` whose commands ``add_command`` has registered. They are loaded at every start, so

@@ -1,4 +1,4 @@
-"""``optsched adversarial``: instances on which a heuristic does badly, and what makes them so."""
+"""``optsched adversarial``: find, check and explain instances on which a heuristic does badly."""
 
 from __future__ import annotations
 

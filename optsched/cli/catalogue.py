@@ -1,4 +1,4 @@
-"""``optsched problems`` and ``solvers``: what there is."""
+"""``optsched problems`` and ``optsched solvers``: lists of what is installed."""
 
 from __future__ import annotations
 

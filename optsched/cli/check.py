@@ -1,4 +1,4 @@
-"""``optsched check``: a schedule, a paper's statements on it, a proof, an algorithm's foresight."""
+"""``optsched check``: check a schedule, theorems on it, a proof, or that a heuristic is online."""
 
 from __future__ import annotations
 

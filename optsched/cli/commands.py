@@ -1,4 +1,4 @@
-"""How every command behaves: what a user can mend is one sentence; help is of what was typed."""
+"""How every command behaves: input errors are one sentence, and help fits what was typed."""
 
 from __future__ import annotations
 

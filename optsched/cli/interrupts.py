@@ -1,4 +1,4 @@
-"""Ctrl-C ends a command within seconds, whatever it is at."""
+"""Ctrl-C ends a command within seconds, whatever it does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is typed on the command line, read: names, lists, options of a generator."""
+"""Read what is typed on the command line: names, lists, options of a generator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``optsched online-bound``: what not knowing the future costs any algorithm."""
+"""``optsched online-bound``: the least ratio of any online algorithm on given scenarios."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``optsched ratio``: heuristics against the optimum, over a grid of generated instances."""
+"""``optsched ratio``: heuristics against the optimum, on generated instances or files."""
 
 from __future__ import annotations
 

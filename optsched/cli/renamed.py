@@ -1,4 +1,4 @@
-"""Names that commands had in the version before: they are taken until the next one."""
+"""Names that commands had in the previous version; they work until the next one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``optsched study run``: grids of runs, kept in a file that survives a kill and goes on then."""
+"""``optsched study run``: run a study and keep its results, so that it can be continued."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``optsched study show``: what a study knows, printed, watched, or written to a file."""
+"""``optsched study show``: print, watch or write the results of a study."""
 
 from __future__ import annotations
 

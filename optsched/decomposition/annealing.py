@@ -1,4 +1,4 @@
-"""Simulated annealing over moves that somebody else makes: its temperature and its end."""
+"""Simulated annealing: temperature and end of a search whose moves the caller makes."""
 
 from __future__ import annotations
 

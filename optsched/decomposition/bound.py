@@ -1,4 +1,4 @@
-"""The Lagrangian bound of a set of prices, and the smoothing of prices between iterations."""
+"""The Lagrangian bound at dual values, and the smoothing of dual values between iterations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What to branch on: a number of columns that should be whole and is not."""
+"""Choose what to branch on: a number of columns that should be an integer and is fractional."""
 
 from __future__ import annotations
 

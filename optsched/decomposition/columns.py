@@ -1,4 +1,4 @@
-"""What column generation speaks of: columns, blocks, dual prices and what pricing answers."""
+"""The types of column generation: columns, blocks, dual values, and the answer of pricing."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Rotated cones by outer approximation: tangents, added where a point lies outside a cone.
 
 The cones are relaxed to ``u, v >= 0`` and to the tangents found so far, all of which hold on the
-whole cone, so that every bound on the way is true (Duran and Grossmann, 1986).
+whole cone, so that every bound on the way is valid (Duran and Grossmann, 1986).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Cutting planes: rows too many to write down, added where a point violates them."""
+"""Cutting planes: rows too many to write down, added when a point violates them."""
 
 from __future__ import annotations
 

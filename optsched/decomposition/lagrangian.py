@@ -1,4 +1,4 @@
-"""Lagrangian bounds: prices of relaxed rows, improved by subgradient steps."""
+"""Lagrangian bounds: dual values of relaxed rows, improved by subgradient steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What branching decides, and what it means to the master problem and to pricing."""
+"""The decisions of branching, as the master problem and pricing see them."""
 
 from __future__ import annotations
 

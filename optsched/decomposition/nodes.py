@@ -1,4 +1,4 @@
-"""How column generation at a node ends, what is known of the node then, and what may be spent."""
+"""The end of column generation at a node: its status, its bound, and the limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What branch-and-price is given and asked for, and what it answers."""
+"""Options and result of branch and price."""
 
 from __future__ import annotations
 

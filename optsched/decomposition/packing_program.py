@@ -1,9 +1,8 @@
-"""A linear program whose columns and rows come and go: most worth, at most 1 in every row.
+"""A linear program for packings whose columns and rows change: maximise value, rows at most 1.
 
-Its first rows may be ranges instead: at most so much in each, and no less than so much or a price
-is paid for what is short, so that the program always has a point. Made for trees: a program is
-entered anew at every node, with the basis that its parent ended with, so that nodes know nothing of
-each other and few columns and rows are held at a time.
+The first rows may be ranges instead. A shortfall below the lower side is penalised, so the program
+is always feasible. In a tree, each node builds its program from the basis of its parent, so that
+nodes are independent and few columns and rows are held at a time.
 """
 
 from __future__ import annotations

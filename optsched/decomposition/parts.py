@@ -1,4 +1,4 @@
-"""Time shared among parts of a problem that are solved by themselves, on several threads."""
+"""Share time among independent parts of a problem, on several threads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One step of the simplex method on a dense inverse, for loops in machine code."""
+"""One step of the simplex method on a dense inverse, for compiled loops."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Rows that all members of a set satisfy and a point violates, from the set's heaviest members.
+"""Polar cuts: rows that all members of a set satisfy and a point violates.
 
-The point is covered by as few members as possible, in a linear program whose columns come one by
-one (Gilmore and Gomory, 1961). If members of weight 1 in all do not suffice, its dual values are
-such a row.
+A linear program covers the point with as little total weight of members as possible. Its columns,
+the members, are generated (Gilmore and Gomory, 1961). If a total weight of 1 does not suffice, the
+dual values are such a row.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""What methods make of an instance, and how far from its optimum that is."""
+"""Run methods on instances, and compute ratios to the optimum and tables of them."""

@@ -1,4 +1,4 @@
-"""For authors of online algorithms: proof that nothing is decided by what comes later."""
+"""Tests for authors of online algorithms: no decision depends on later jobs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Heuristics against each other, on the same instances.
+"""Comparison of heuristics on the same instances.
 
 Two ratios of one instance share its optimum, so their difference has the sign of the difference of
 the costs even where the optimum is not proven; between best schedule and best bound lies its size.

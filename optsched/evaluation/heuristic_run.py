@@ -1,4 +1,4 @@
-"""One heuristic on one instance: run, checked, and ended where it goes beyond its limits."""
+"""Run one heuristic on one instance, check its schedule, and end it at its limits."""
 
 from __future__ import annotations
 

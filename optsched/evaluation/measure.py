@@ -1,4 +1,4 @@
-"""The place of ``measure`` in the version before."""
+"""Old name of ``optsched.ratios``, ``measure``; it goes away with the next version."""
 
 import warnings
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""What is known of one optimum: what the methods found and proved, put together."""
+"""The interval of one optimum, from the schedules and bounds of all methods."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results as JSON can say them, without what tables take long to import."""
+"""Results as JSON, without the slow imports of tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Proofs about instances: what no schedule costs less than, and a schedule that costs it."""
+"""Proofs of optima: a bound that no schedule beats, and a schedule that reaches it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the methods say of one instance, put together: a row of ratios per heuristic.
+"""Combine the runs of one instance to a row of ratios per heuristic.
 
 Everything here is made of plain records, so that runs kept in a file compare like fresh ones.
 """

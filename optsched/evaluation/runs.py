@@ -1,4 +1,4 @@
-"""One method on one instance: what is asked for, and a record of what came of it.
+"""One run of a method on an instance: the task, and a record of the result.
 
 The record holds plain values only, so that it can be kept in a file and compared years later
 without the code that made it.

@@ -1,4 +1,4 @@
-"""What a function or class is where no file says it: in a notebook, or made by a function."""
+"""The code of functions and classes that are in no file, such as those of a notebook."""
 
 from __future__ import annotations
 

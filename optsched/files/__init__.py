@@ -1,7 +1,7 @@
-"""A model in other tools' terms: MPS and LP files, scipy, PuLP, MathOpt; and files as models.
+"""Export models to MPS and LP files, scipy, PuLP and MathOpt; read files as models.
 
-Nonlinear blocks are lowered to linear rows first, where a file is not asked to say them natively.
-Rotated cones are refused, but for a quadratic objective in a file.
+Nonlinear blocks are lowered to linear rows first, unless a file is asked to state them natively.
+Rotated cones are refused, except for a quadratic objective in a file.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """MPS in free format, as text, in numbers that read back to the same bits.
 
-But where the two sides of a row differ by what no float is, one may miss its last bit.
+If no float is the difference of the two sides of a row, one side may miss its last bit.
 """
 
 from __future__ import annotations

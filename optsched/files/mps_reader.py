@@ -1,4 +1,4 @@
-"""MPS files: words between blanks or, where that fails, fields in fixed columns."""
+"""Read MPS files: words between blanks or, if that fails, fields in fixed columns."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Instances: fields and their declaration, documents, tables, and arrays nobody can write to."""
+"""Instances: declared fields, JSON documents, tables, and read-only arrays."""

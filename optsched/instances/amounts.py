@@ -1,7 +1,8 @@
-"""Amounts of a resource as whole numbers, so that what fits is decided and not estimated.
+"""Amounts of a resource as integers, so that comparisons are exact.
 
-Bytes, millionths of a core and cents nearly tie: two times 1000001 are one more than 2000001. A
-checker compares such numbers exactly, and so does :func:`optsched.solve` in rows of integers.
+Sums of bytes, millionths of a core or cents may differ in the last digit only, such as
+2 * 1000001 and 2000001. A checker compares such numbers exactly, and so does
+:func:`optsched.solve` in rows of integers.
 """
 
 from __future__ import annotations

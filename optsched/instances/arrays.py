@@ -1,4 +1,4 @@
-"""Index arithmetic that sparse index sets are written with, and arrays nobody may change."""
+"""Index arithmetic for sparse index sets, and read-only arrays."""
 
 from __future__ import annotations
 

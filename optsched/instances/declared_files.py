@@ -1,4 +1,4 @@
-"""What files of declared instances hold: their pydantic classes, and columns from and to JSON."""
+"""The files of declared instances: their pydantic classes, and columns from and to JSON."""
 
 from __future__ import annotations
 

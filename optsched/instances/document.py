@@ -1,4 +1,4 @@
-"""JSON documents: validated at the door, with errors that name the field.
+"""JSON documents: validated when they are read, with errors that name the field.
 
 A class that lives in files names its pydantic twin in ``document_type`` and converts both ways.
 """

@@ -1,8 +1,8 @@
-"""What an instance's fields are, said once: shape, unit, range, meaning, the paper's symbol.
+"""Declarations of an instance's fields: shape, unit, range, meaning, the paper's symbol.
 
-A class of instances declares every field where it stands. ``optsched.instances.declared`` derives
-from that how an instance is built, checked, read and written; a table for people stands here. The
-declarations can be asked: ``fields_of(Instance)``.
+A class of instances declares every field once. ``optsched.instances.declared`` derives from it how
+an instance is built, checked, read and written; the table of fields is made here.
+``fields_of(Instance)`` returns the declarations.
 """
 
 from __future__ import annotations

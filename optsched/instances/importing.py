@@ -1,4 +1,4 @@
-"""Tables of one's own as instances: what a column becomes follows from the declared fields."""
+"""Make instances from a user's tables; the declared fields say what a column becomes."""
 
 from __future__ import annotations
 

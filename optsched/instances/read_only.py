@@ -1,4 +1,4 @@
-"""What nobody can change: arrays and tuples, and classes that hand out nothing else."""
+"""Read-only values: arrays and tuples, and classes that return nothing else."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Random streams of their own for what is drawn, so that like is compared with like.
+"""Separate random streams for separate columns, so that instances stay comparable.
 
-A column drawn from its own stream does not change when another column is drawn, longer or not at
-all; and since numpy draws one value after the other, a longer column begins with the shorter one.
+A column with its own stream does not depend on how other columns are drawn. numpy draws one value
+after the other, so a longer column begins with the shorter one.
 """
 
 from __future__ import annotations

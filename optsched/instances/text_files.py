@@ -1,4 +1,4 @@
-"""Text files as they come, also compressed, and the rows of tables in them, none of them bent."""
+"""Read text files, also compressed, and the rows of the tables in them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Units in words: what one is of another, in exact numbers."""
+"""Units by name, and exact factors between them."""
 
 from __future__ import annotations
 

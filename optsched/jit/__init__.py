@@ -1,4 +1,4 @@
-"""Loops over arrays that numpy cannot express: compiled functions, and what compiling took."""
+"""Compiled loops over arrays that numpy cannot express, and the time of their compilation."""
 
 from optsched.jit.dispatcher import (
     Stopwatch,

@@ -1,4 +1,4 @@
-"""Something done while a lock is held, whatever interrupts it."""
+"""Hold a lock while something is done, and release it after any interrupt."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""The one door to the compiler: loops over arrays that numpy cannot say without loops.
+"""Compile loops over arrays that numpy cannot express.
 
-Compiling takes a hundred times longer than a small instance does without. If no machine code is on
-disk yet, a function therefore runs as plain Python first. After a stated number of loop turns it
-ends, its arguments are put back as they were, and the compiler is called. So the same calls take
-the same way in every run, however busy the machine is. Both ways are the same source, and the
-compiler is not even imported before it is needed.
+Small inputs run as plain Python, because compiling takes a hundred times longer than they do. If no
+compiled code is on disk yet, a function runs as plain Python for a stated number of loop
+iterations. Then it stops, its arguments are restored, and the function is compiled. The same calls
+therefore take the same path in every run, however busy the machine is. Both paths have the same
+source, and the compiler is imported only when it is needed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A loop as the interpreter runs it: it can be called off, and what it changed put back."""
+"""Run a loop as plain Python: it can be stopped, and its changes undone."""
 
 from __future__ import annotations
 

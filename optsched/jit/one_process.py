@@ -1,4 +1,4 @@
-"""Something that one process does while the others wait, such as compiling for all of them."""
+"""Let one process do something while the others wait, such as compiling for all of them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What every kind of statement stands on: blocks, linear rows, and the model they are put in.
+"""The base of every kind of statement: blocks, linear rows, and the model that has them.
 
-A block judges points, says itself in words and in LaTeX, and declares what it becomes where a
-solver does not take it as it is. Linear rows are the kind that all others become in the end.
+A block evaluates points, describes itself in words and LaTeX, and declares what it becomes if a
+solver does not support it. In the end, every kind becomes linear rows.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A point against a model, decided as if in exact arithmetic."""
+"""Evaluate a point in a model, with decisions as in exact arithmetic."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is given as numbers: the one door at which a model takes them."""
+"""Read and check the numbers that a model is given."""
 
 from __future__ import annotations
 

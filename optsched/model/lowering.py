@@ -1,7 +1,7 @@
-"""What a solver does not take natively, as blocks that it does: in the end, as linear rows.
+"""Lower the blocks that a solver does not support to blocks that it does, in the end to rows.
 
-Every kind of block says in its own file what it becomes and how; what it becomes is lowered in
-turn. Rotated cones become nothing exactly: they are left to solvers that take them and to outer
+The file of each kind of block says what it becomes and how; the result is lowered in turn. Rotated
+cones have no exact lowering. They are left to solvers that support them, and to outer
 approximation.
 """
 

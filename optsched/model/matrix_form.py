@@ -1,4 +1,4 @@
-"""The model as the solvers take it: one sparse matrix, bounds and types."""
+"""The model as solvers take it: one sparse matrix, bounds and types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What makes an array of expressions an array to numpy: its protocols, methods and refusals."""
+"""Make an array of expressions an array to numpy: its protocols, methods and refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the bounds of variables say about expressions: ranges and integrality."""
+"""Ranges and integrality of expressions, from the bounds of their variables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an array of linear expressions is kept as: runs of terms (entry, column, coefficient)."""
+"""The storage of an array of linear expressions: runs of terms (entry, column, coefficient)."""
 
 from __future__ import annotations
 

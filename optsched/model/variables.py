@@ -1,4 +1,4 @@
-"""What a model is made of before it says anything: named variables, a column for each entry."""
+"""The variables of a model: named arrays with a column for each entry."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""Online means online: policies that are handed one job at a time, and algorithms held to it.
+"""Online algorithms: policies that get one job at a time, tests for look-ahead, lower bounds.
 
-``simulate`` drives a policy: a class with ``arrive(job, state)``, or ``slot(state)`` where it
-decides slot by slot. ``anticipation`` tells whether any algorithm looks ahead, by changing what
-comes later. ``reoptimise`` is the rival that solves the exact model anew on every arrival.
-``online_lower_bound`` is what not knowing the future costs any algorithm, on a tree of scenarios,
-and ``information_relaxation`` a bound on it that never has more than one scenario in a model.
+``simulate`` runs a policy: a class with ``arrive(job, state)``, or with ``slot(state)`` if it
+decides slot by slot. ``anticipation`` tests whether any algorithm looks ahead, by changing later
+jobs. ``reoptimise`` solves the exact model again at every arrival. ``online_lower_bound`` is the
+least ratio of any online algorithm on a tree of scenarios. ``information_relaxation`` bounds it
+with one scenario per model.
 """
 
 from optsched.online.anticipation import Anticipation, anticipation

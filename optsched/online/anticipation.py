@@ -1,10 +1,9 @@
-"""Non-anticipation, checked: what is decided by a moment must not depend on what comes later.
+"""Test non-anticipation: decisions must not depend on jobs that arrive later.
 
-The algorithm runs on the whole instance, on the instance cut off before a moment of arrival, and
-on some with other jobs from then on. What it decided before that moment must be the same in all.
-A pass says that no difference was found on these futures; a difference is evidence where the
-algorithm, run again with either future, decides the same as before. One that does not, as a search
-may whose time is limited, shows nothing.
+The algorithm runs on the whole instance, on the instance without the jobs from some arrival on, and
+on instances with other jobs from then on. Its earlier decisions must be the same in all of them. If
+no difference is found, nothing is proven. A difference counts only if the algorithm, run again with
+either future, decides as before; a search with a time limit may not.
 """
 
 from __future__ import annotations

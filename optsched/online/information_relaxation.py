@@ -1,10 +1,10 @@
 """Online lower bounds, one scenario at a time: information relaxation with penalties.
 
-Whoever knows the future pays nothing. Charge for using it: where two scenarios cannot be told
-apart yet, a price per decision is paid in the one and got back in the other. An online algorithm
-decides alike in both and pays nothing in sum, so the least cost with hindsight and penalties,
-summed over the scenarios, is below that of every online algorithm, whatever the prices. The dearer
-a use of hindsight, the tighter the bound; no model has more than one scenario in it.
+A penalty charges decisions that use the future. While two scenarios have the same past, a price per
+decision is charged in one and paid back in the other. An online algorithm decides the same in both
+and so pays nothing in total. The least cost with hindsight and penalties, summed over the
+scenarios, is therefore at most that of every online algorithm, for any prices. Better prices give a
+tighter bound. Each model has one scenario only.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Online lower bounds: what not knowing the future costs the best algorithm there is.
+"""Online lower bounds: the least ratio of any online algorithm on given scenarios.
 
-Scenarios are instances that may share a past: until jobs differ for the first time, nobody can tell
-which of them is unfolding, so an online algorithm does the same in both. One copy of the offline
-model per scenario, with decisions tied for as long as pasts coincide, is the model of *all* online
-algorithms on this tree of futures, and its optimum is the best that any of them can do there. On
-larger sets of futures the bound is larger or the same.
+Scenarios are instances that may share a past. Until their jobs differ for the first time, an online
+algorithm cannot distinguish them and decides the same. The model has one copy of the offline model
+per scenario, and decisions are equal as long as the pasts are. It describes *all* online algorithms
+on this tree of futures, so its optimum is the best that any of them can do. With more futures the
+bound is larger or the same.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The strongest practical rival: the exact model of all that is known, anew on every arrival."""
+"""Reoptimisation: solve the exact model of all known jobs again at every arrival."""
 
 from __future__ import annotations
 

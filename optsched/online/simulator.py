@@ -1,4 +1,4 @@
-"""A policy at work: one arrival, or one slot, at a time and nothing else."""
+"""Run a policy: it gets one arrival, or one slot, at a time and nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an online algorithm may see, and what it decides with."""
+"""The state that an online algorithm sees, and the methods by which it decides."""
 
 from __future__ import annotations
 

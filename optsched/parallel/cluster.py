@@ -1,4 +1,4 @@
-"""Workers of a Dask cluster, for a study that outgrows one machine."""
+"""Workers of a Dask cluster, for a study that is too large for one machine."""
 
 from __future__ import annotations
 

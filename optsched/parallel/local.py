@@ -1,4 +1,4 @@
-"""Many tasks over any executor: results as they come, and no task lost to a crash."""
+"""Run many tasks on any executor: results as they come, and no task lost to a crash."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the jobs of a problem come one by one, and what of a schedule is decided by when."""
+"""How the jobs of a problem arrive, and which decisions of a schedule are made by what time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls in text, ``name(option=value, ...)``: read, looked up, held against what there is."""
+"""Calls as text, ``name(option=value, ...)``: reading, look-up, and checks of their options."""
 
 from __future__ import annotations
 

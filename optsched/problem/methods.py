@@ -1,4 +1,4 @@
-"""How a problem is solved: models with their decoding, and exact searches of their own.
+"""How a problem is solved: formulations, which are models with a decoding, and exact methods.
 
 Both declare which options of a solve they support; any other is refused by name.
 """

@@ -1,4 +1,4 @@
-"""How far long work is: whoever does it reports, whoever started it listens."""
+"""Progress of long work: the worker reports it, and the caller listens."""
 
 from __future__ import annotations
 

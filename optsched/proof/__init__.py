@@ -1,4 +1,4 @@
-"""Optima proven in exact arithmetic: found in floating point, checked with whole numbers."""
+"""Proofs of optima: found in floating point, verified in exact arithmetic."""
 
 from optsched.proof.exact_model import ProofError
 from optsched.proof.finding import find

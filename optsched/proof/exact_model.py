@@ -1,4 +1,4 @@
-"""A model's matrix as the rational numbers it is: what a proof is checked against."""
+"""The exact matrix of a model in rational numbers, against which a proof is verified."""
 
 from __future__ import annotations
 

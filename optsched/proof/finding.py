@@ -1,4 +1,4 @@
-"""Finding a proof in floating point: by the parts that rows tie together, or by a tree alone."""
+"""Find a proof in floating point: by the parts that rows couple, or by one tree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Multipliers made exact where columns without a bound leave no room for rounding."""
+"""Exact multipliers, needed if columns without a bound allow no rounding."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Prices of the rows that tie a model together, at which each part of it is cheap to judge alone.
+"""Find dual values of the rows that couple the parts of a model, for a proof part by part.
 
-Without those rows the model falls apart. At any prices of them the least cost of each part, priced,
-adds up to a bound, and column generation finds the prices at which that bound is best: its columns
-are points of a part, found by HiGHS as whole numbers.
+Without those rows the parts are independent. At any dual values, the least costs of the parts add
+up to a bound. Column generation finds the dual values with the best bound. Its columns are integer
+points of a part, found by HiGHS.
 """
 
 from __future__ import annotations

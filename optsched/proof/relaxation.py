@@ -1,4 +1,4 @@
-"""The linear relaxation of a model, solved again and again with other bounds and further rows."""
+"""The linear relaxation of a model, solved repeatedly with other bounds and further rows."""
 
 from __future__ import annotations
 

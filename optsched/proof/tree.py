@@ -1,7 +1,7 @@
-"""Finding a proof in floating point: branch and bound with the optimum known from the start.
+"""Find a proof in floating point: branch and bound with a known optimum.
 
-HiGHS solves the linear relaxation of every node. Its row multipliers, rounded to the fewest bits
-that still do, close a leaf; whether they do is decided by ``verifying``, in exact arithmetic.
+HiGHS solves the linear relaxation of every node. Its row multipliers, rounded to as few bits as
+possible, close a leaf. ``verifying`` decides in exact arithmetic whether they do.
 """
 
 from __future__ import annotations

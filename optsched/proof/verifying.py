@@ -1,4 +1,4 @@
-"""A proof that no point of a model costs less than a bound, checked with whole numbers only.
+"""Verify a proof that no point of a model costs less than a bound, in integers only.
 
 A proof is a JSON document. Its ``nodes`` are a binary tree in preorder. An inner node
 ``{"split": [columns, a, k]}`` with whole numbers a and k, over integer columns, has two children:

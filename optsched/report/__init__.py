@@ -1,4 +1,4 @@
-"""A study as one self-contained HTML file: it opens anywhere, without a network."""
+"""The report of a study as one HTML file that needs no network, and plots."""
 
 from optsched.report.document import Example, Section, page
 

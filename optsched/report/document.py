@@ -1,4 +1,4 @@
-"""The page: what it says of each problem, in which order."""
+"""The report: its sections for each problem, in order."""
 
 from __future__ import annotations
 

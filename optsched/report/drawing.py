@@ -1,4 +1,4 @@
-"""Figures as drawings in the page: text stays text, points tell what they are, ink is its ink."""
+"""Figures as SVG in the report: text stays text, points have names, colours follow the theme."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Formulas that a browser shows by itself."""
+"""Formulas as MathML, which browsers show by themselves."""
 
 from __future__ import annotations
 

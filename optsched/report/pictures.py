@@ -1,4 +1,4 @@
-"""The pictures of the page: of ratios and flow times, and of runs to look at."""
+"""The pictures of the report: ratios, flow times, and single runs."""
 
 from __future__ import annotations
 

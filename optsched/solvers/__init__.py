@@ -1,1 +1,1 @@
-"""Back ends: one engine a folder, found by name, each answer judged by the model."""
+"""Back ends: one folder per solver, found by name; the model checks each answer."""

@@ -1,4 +1,4 @@
-"""What an exact method found on an instance, and how it may be asked while it is at work."""
+"""The answer of an exact method on an instance, and its progress."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One question to one solver: scaled there and back, within limits, failures reported."""
+"""Ask one solver once: scale the model and its answer, keep limits, report failures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a back end is: one file that turns a compiled model into a result."""
+"""The interface of a back end, which turns a compiled model into a result."""
 
 from __future__ import annotations
 

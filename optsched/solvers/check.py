@@ -1,4 +1,4 @@
-"""The model's own judgement of a solver's answer."""
+"""Check a solver's answer by the model."""
 
 from __future__ import annotations
 

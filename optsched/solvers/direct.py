@@ -1,4 +1,4 @@
-"""One solver, one answer: lower, restate, solve, mend, and let the model judge."""
+"""Solve by one solver: lower, prepare, solve, repair, and check by the model."""
 
 from __future__ import annotations
 

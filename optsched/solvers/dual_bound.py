@@ -1,9 +1,9 @@
-"""A bound on the optimum of a linear program that any row multipliers prove.
+"""A safe bound on the optimum of a linear program from any row multipliers.
 
-By weak duality every vector of multipliers bounds the optimum; what it misses of dual
-feasibility is paid for with the bounds of the variables (Neumaier and Shcherbina 2004, "Safe
-bounds in linear and mixed-integer linear programming"). Rounding is paid for as well, so the
-result holds however rough the multipliers are.
+By weak duality every vector of multipliers bounds the optimum. If it is not dual feasible, the
+bounds of the variables make up for it (Neumaier and Shcherbina 2004, "Safe bounds in linear and
+mixed-integer linear programming"). Rounding is allowed for, so the bound holds for multipliers of
+any precision.
 """
 
 from __future__ import annotations

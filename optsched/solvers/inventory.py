@@ -1,4 +1,4 @@
-"""What solvers a machine has."""
+"""List the solvers that are installed."""
 
 from __future__ import annotations
 

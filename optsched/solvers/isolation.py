@@ -1,12 +1,12 @@
-"""Work in a process of its own, where a crash, a hang or a full memory harms nothing.
+"""Work in a separate process, so that a crash, a hang or full memory does no harm.
 
-The process runs ``main`` of this module and nothing of the caller's program, so it works from
-a notebook, a prompt and a script without ``if __name__ == "__main__"``. Ctrl-C reaches the caller
-only, who passes it on, and an end takes the solver's own child processes with it.
+The process runs ``main`` of this module and nothing of the caller's program, so it works from a
+notebook, a prompt and a script without ``if __name__ == "__main__"``. Only the caller gets Ctrl-C,
+and passes it on. If the process is ended, the child processes of the solver end too.
 
-The process reads one request from standard input, its length first, and afterwards the word "stop",
-or nothing more: if standard input ends, the caller has gone, and so does the process. The answer
-goes to standard output; all that solvers print goes to standard error.
+The process reads the length of a request and the request from standard input, and perhaps the word
+"stop" later. If standard input ends, the caller has ended, and the process ends. The answer goes to
+standard output; everything that solvers print goes to standard error.
 """
 
 from __future__ import annotations

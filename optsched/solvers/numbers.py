@@ -1,4 +1,4 @@
-"""Numbers that a solver would change without a word, and models that no solver need see."""
+"""Refuse numbers that a solver would change silently; settle models that need no solver."""
 
 from __future__ import annotations
 

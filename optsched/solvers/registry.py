@@ -1,8 +1,8 @@
 """Back ends by name, found through the entry-point group ``optsched.solvers``.
 
-Our own engines are announced there as a third party's are: an entry point names a class, or a
-function without arguments, that gives a :class:`~optsched.solvers.backend.Backend`. Its module is
-imported when it is first asked for, as not every solver need be installed.
+All back ends are announced there, ours like those of other packages. An entry point names a class,
+or a function without arguments, that returns a :class:`~optsched.solvers.backend.Backend`. Its
+module is imported when it is first used, because not every solver is installed.
 """
 
 from __future__ import annotations

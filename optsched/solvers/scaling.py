@@ -1,4 +1,4 @@
-"""Real coefficients as integers, with the error certified, for solvers that know only integers.
+"""Scale real coefficients to integers with a certified error, for solvers of integer models.
 
 A row ``lower <= a x <= upper`` over bounded integers is multiplied by ``m`` and its coefficients
 are rounded. Three cases, tried in this order:

@@ -1,4 +1,4 @@
-"""What a solver says, in our own words."""
+"""The solution of a solve: status, point, bound, duals, trajectory."""
 
 from __future__ import annotations
 

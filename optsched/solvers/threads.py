@@ -1,4 +1,4 @@
-"""Calls on threads, so that limits, the stop event and Ctrl-C hold whatever the call does."""
+"""Run calls on threads, so that limits, the stop event and Ctrl-C always hold."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What tolerances let through rows, and answers that hang on it.
+"""What tolerances let through, and answers that depend on it.
 
-A solver takes a whole number for whole from a millionth away: in a row ``x <= M y`` that lets x up
-to M / 1e6 through if y is meant to be 0. And a point keeps a row with continuous
-columns and a large side to within a millionth of that side.
+A solver takes a value within a millionth of an integer for the integer. In a row ``x <= M y`` with
+y = 0, x may then be up to M / 1e6. A row with continuous columns and a large side holds to within a
+millionth of that side.
 """
 
 from __future__ import annotations

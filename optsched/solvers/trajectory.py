@@ -1,4 +1,4 @@
-"""How a solve comes to its answer: its best point and its bound over time, as reported."""
+"""The trajectory of a solve: its best point and bound over time, as the solver reports them."""
 
 from __future__ import annotations
 

@@ -1,10 +1,9 @@
-"""Studies: many methods on many instances, kept in a file that loses nothing.
+"""Studies: many methods on many instances, with results that are kept in a file.
 
 A study is one or more grids. Every method of a grid (heuristic, exact method, bound) is run on
-every one of its instances, and each result goes into an SQLite file the moment it is there. A
-study that is stopped, or killed, goes on where it was when it is run again; a method added to it
-later is all that is computed. Ratios are put together from the runs of an instance when they are
-read.
+every instance, and each result goes into an SQLite file as soon as it is known. If a study is
+stopped or killed, it continues when it is run again; if a method is added later, only its runs are
+computed. Ratios are computed from the runs of an instance when they are read.
 
 Example:
     >>> from optsched.study import Exact, StudyGrid, run_study

@@ -1,4 +1,4 @@
-"""Plans whose instances differ: one that counts twice makes every interval too narrow."""
+"""Refuse plans with the same instance twice, which would make intervals too narrow."""
 
 from __future__ import annotations
 

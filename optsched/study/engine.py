@@ -1,4 +1,4 @@
-"""Runs a plan: what the store does not hold yet goes to the executor, and comes back into it."""
+"""Run a plan: send the runs that the store lacks to the executor, and store their results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A study looked at again and again while it runs, from a process of its own."""
+"""Follow a running study from another process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls of the version before, by what replaces them."""
+"""Calls of the previous version, by means of their replacements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Instances as a caller has them: objects, tables and files."""
+"""Instances as a caller gives them: objects, tables and files."""
 
 from __future__ import annotations
 

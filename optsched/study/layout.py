@@ -1,4 +1,4 @@
-"""What a study consists of, in plain values: as it is planned, kept and read again."""
+"""The layout of a study in plain values, as it is planned, stored and read."""
 
 from __future__ import annotations
 

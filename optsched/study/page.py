@@ -1,4 +1,4 @@
-"""A study as one HTML file, whether or not it has come to its end: see :mod:`optsched.report`."""
+"""A study as one HTML file, finished or not: see :mod:`optsched.report`."""
 
 from __future__ import annotations
 

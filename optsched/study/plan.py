@@ -1,7 +1,7 @@
-"""What a study consists of: problems, their instances, and what is run on each.
+"""Plan a study: its problems, their instances, and the runs on each.
 
-A grid is looked up whole before anything runs; what comes out is a plan of plain keys. A key is
-the content of what is computed, so the same run is the same run in every grid and every study.
+All names of a grid are looked up before anything runs. The plan has a key per run. A key is made of
+the content of the run, so equal runs have equal keys in every grid and study.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The usual measurement: heuristics against the optimum, on instances given or generated."""
+"""``osd.ratios``: measure heuristics against the optimum, on given or generated instances."""
 
 from __future__ import annotations
 

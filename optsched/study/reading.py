@@ -1,4 +1,4 @@
-"""What a store says of its study, whether or not the study is still running."""
+"""Read the results of a study from its store, also while it is running."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-"""Where a study keeps what came of each run: one SQLite file.
+"""The store of a study: one SQLite file with the result of each run.
 
-Only the process that runs a study writes to it, each result the moment it is there, so that a kill
-costs nothing but what was under way; a machine that loses power may lose the last seconds. Others
-may read meanwhile. ``results`` is a view for people who ask questions in SQL.
+Only the process that runs a study writes to it. It writes each result as soon as it is known, so a
+kill loses only the runs under way; a power failure may lose the last seconds. Others may read
+meanwhile. ``results`` is a view for queries in SQL.
 
 While a study runs, and after a kill, the newest results are in a second file beside the store
-(``-wal``); whoever copies one copies both, or opens the store first. ``-lock`` is an empty file
-that keeps a second writer out.
+(``-wal``). Copy both, or open the store first. ``-lock`` is an empty file that keeps a second
+writer out.
 """
 
 from __future__ import annotations

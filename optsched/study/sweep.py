@@ -1,4 +1,4 @@
-"""A measurement of its own on many instances: planned, run and kept like any other study."""
+"""Sweeps: a measurement on many instances, planned, run and stored like any other study."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A unit of work, and what a worker does with it.
+"""A unit of work, and how a worker performs it.
 
-Instances are not sent about: a worker makes the one it needs from its recipe, keeps it while it is
-asked for the same again, and makes sure that it is the one that is meant.
+Instances are not sent to workers. A worker makes an instance from its recipe, keeps it while it is
+needed, and checks that it is the one of the plan.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""For authors of back ends and of new kinds of block: what they must get right, ready to run.
+"""Conformance tests for authors of back ends and of kinds of block.
 
 ``check_backend("mine")`` runs every case of the catalogue, random models judged by enumeration
 and solves that are cut short, and reports what came of each. In pytest, parametrise over

@@ -1,4 +1,4 @@
-"""What a model asks of a back end, and why the back end must or may refuse it."""
+"""What a model requires of a back end, and why the back end must or may refuse it."""
 
 from __future__ import annotations
 

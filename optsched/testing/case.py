@@ -1,4 +1,4 @@
-"""A small model with a known answer, and what an answer is judged by."""
+"""A small model with a known answer, and how an answer is judged."""
 
 from __future__ import annotations
 

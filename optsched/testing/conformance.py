@@ -1,4 +1,4 @@
-"""One call that tells the author of a back end whether it keeps its word."""
+"""One call that tests whether a back end does what it declares."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A lowering against what it lowers: the same points, by one round trip."""
+"""Compare a lowering with its block: both must have the same points."""
 
 from __future__ import annotations
 

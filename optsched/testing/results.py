@@ -1,4 +1,4 @@
-"""What a conformance run says of a back end."""
+"""The results of a conformance run."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""Nonlinear and logical statements, one file per kind: statement, excess, lowering, text, LaTeX.
+"""Nonlinear and logical statements, one file per kind: block, violation, lowering, text, LaTeX.
 
-Each file has the block and the function behind the model's method of the same name, which says in
-one call what the paper writes in one line. Those that have a value return a new variable block
-that equals it; the others are constraints. A solver gets them as they are where it can take them,
-and as exact linear rows otherwise.
+Each file has the block and the function of the model's method of the same name. A statement that
+has a value returns a new variable block that equals it; the others are constraints. A solver that
+supports a statement gets it unchanged, other solvers get exact linear rows.
 
 Everywhere, ``name`` is the name of the block, and of the variable block if there is one; by
 default the kind and a number. ``formula`` is LaTeX, as in the paper. The examples begin with

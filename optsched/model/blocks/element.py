@@ -1,4 +1,4 @@
-"""Elements: ``z = a[n]`` where the entries are expressions and the index a variable."""
+"""Elements: ``z = a[n]``, the entries expressions and the index a variable."""
 
 from __future__ import annotations
 

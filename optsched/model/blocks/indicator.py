@@ -1,9 +1,9 @@
-"""Indicators: a row that holds where its literals are true, by the tightest constant.
+"""Indicators: a row that holds if its literals are true, lowered with the tightest constant.
 
 A row ``a x <= u`` becomes ``a x <= u + M * (number of false literals)`` with
 ``M = max(0, max a x - u)`` over the bounds of ``x``: with all literals true it is the row
-itself, otherwise it excludes nothing. Where the row mentions its own literals, they are replaced
-by the values that make them true, which leaves less for ``M`` to make up for.
+itself, otherwise it excludes nothing. If the row contains its own literals, they are replaced by
+the values that make them true, which makes ``M`` smaller.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tasks in time: ``start + duration = end``, where present."""
+"""Tasks in time: ``start + duration = end``, if present."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Maxima, minima and absolute values: the result meets one of the arguments and passes none."""
+"""Maxima, minima and absolute values: the result equals one argument and bounds all others."""
 
 from __future__ import annotations
 

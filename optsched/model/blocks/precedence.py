@@ -1,4 +1,4 @@
-"""Orders of tasks, and tasks done in one of several ways, both as rows that hold where present."""
+"""Precedence of tasks, and tasks done in one of several ways, as rows that hold if present."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rotated second-order cones: for solvers that take them, and for outer approximation."""
+"""Rotated second-order cones: for solvers that support them, and for outer approximation."""
 
 from __future__ import annotations
 

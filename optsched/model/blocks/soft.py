@@ -1,4 +1,4 @@
-"""Soft constraints: a relation that may be broken, and by how much it is."""
+"""Soft constraints: a relation that may be violated, and its violation as variables."""
 
 from __future__ import annotations
 

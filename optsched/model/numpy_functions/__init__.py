@@ -1,8 +1,8 @@
-"""What numpy's functions are of expressions: entries in another order, sums, extrema, logic.
+"""numpy's functions of expressions: reordering, sums, extrema, logic.
 
-Whatever is linear gives an expression; extrema, absolute values and logic give new variable blocks
-that equal them, as ``Model.maximum``, ``minimum`` and ``absolute`` do. What is not here is refused
-in a sentence.
+Linear functions return an expression. Extrema, absolute values and logic return new variable
+blocks, as ``Model.maximum``, ``minimum`` and ``absolute`` do. Any other function is refused with a
+message.
 """
 
 from optsched.model.numpy_functions import (  # noqa: F401  # fill numpy's tables

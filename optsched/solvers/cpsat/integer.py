@@ -1,4 +1,4 @@
-"""A compiled model over integers: what CP-SAT can count, or a refusal that says what it cannot."""
+"""A compiled model over integers for CP-SAT, or a refusal that names what it does not support."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Exact, a search over whole numbers in arbitrary precision."""
+"""Exact, a search over integers in arbitrary precision."""

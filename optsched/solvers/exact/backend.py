@@ -1,4 +1,4 @@
-"""Exact: pseudo-Boolean search over bounded integers in arbitrary precision, a witness of its own.
+"""Exact: pseudo-Boolean search over bounded integers in arbitrary precision.
 
 The program is licensed under the AGPL; it comes with the extra ``exact`` only, and is imported only
 when it is asked for. It takes linear rows; numbers that are not whole are scaled as for CP-SAT, at

@@ -1,1 +1,1 @@
-"""Gurobi, with a licence of one's own or the small one in its wheel."""
+"""Gurobi, with the user's licence or the small one in its wheel."""

@@ -1,8 +1,8 @@
-"""Gurobi, by its own matrices: the shortest back end that does everything.
+"""Gurobi, by its matrix interface: the shortest complete back end.
 
-Whoever writes a back end may start from here. It takes the compiled model over as arrays, sets the
-solver's tolerances as fine as it allows, and reads back what it says; whether a point is one, and
-whether an optimum is proven, is for the caller to judge.
+It is a good start for a new back end. It takes the compiled model as arrays, sets the solver's
+tolerances to the smallest values, and returns what the solver reports. The caller checks the point
+and decides whether an optimum is proven.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""HiGHS, by one hand-over of arrays."""
+"""HiGHS, which gets the model as arrays in one call."""
 
 from __future__ import annotations
 

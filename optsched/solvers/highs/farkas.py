@@ -1,4 +1,4 @@
-"""What HiGHS can prove about linear relaxations: which rows make them infeasible."""
+"""Farkas certificates by HiGHS: the rows that make a linear relaxation infeasible."""
 
 from __future__ import annotations
 

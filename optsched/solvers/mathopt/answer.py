@@ -1,4 +1,4 @@
-"""What MathOpt's answer amounts to, in our own words."""
+"""Translate MathOpt's answer into a result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MathOpt's library: how to call it, and what it needs to be kept from."""
+"""Call MathOpt's library, and avoid its faults."""
 
 from __future__ import annotations
 

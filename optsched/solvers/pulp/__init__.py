@@ -1,1 +1,1 @@
-"""CBC from PuLP's wheel, and every solver that PuLP drives."""
+"""CBC from PuLP's wheel, and every solver that PuLP supports."""

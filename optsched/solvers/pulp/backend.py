@@ -1,4 +1,4 @@
-"""Any solver that PuLP drives, for those who hold a licence: "pulp:GUROBI_CMD" and the like."""
+"""Any solver that PuLP supports, such as "pulp:GUROBI_CMD" with a licence."""
 
 from __future__ import annotations
 

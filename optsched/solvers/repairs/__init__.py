@@ -1,6 +1,6 @@
-"""Repairs: what keeps solvers from answers that are wrong, and mends those they give all the same.
+"""Repairs: prepare models so that solvers do not err, and correct answers that are wrong.
 
 Each file holds one repair, and names the tests in tests/optsched/solvers whose models solvers get
-wrong without it. ``direct.py`` applies them: scaling, tightening and digits restate a model, cost
-scaling is undone on the way back, and the mends follow an answer that the model does not accept.
+wrong without it. ``direct.py`` applies them: scaling, tightening and digits prepare a model,
+cost scaling is undone in the answer, and the others correct an answer that the model rejects.
 """

@@ -1,4 +1,4 @@
-"""A solve under way: what the mends read and change."""
+"""The state of a solve, which repairs read and change."""
 
 from __future__ import annotations
 

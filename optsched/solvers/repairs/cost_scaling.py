@@ -1,7 +1,7 @@
-"""Small costs, and costs that nearly tie, multiplied by a power of two before a solver sees them.
+"""Multiply small costs, and costs that are almost equal, by a power of two for the solver.
 
-Solvers take reduced costs of about 1e-7 for zero, whatever a column's range, and so pass over what
-costs that nearly tie differ by. A power of two rounds nothing. Shown by
+Solvers take reduced costs of about 1e-7 for zero, whatever a column's range, and so ignore small
+differences of costs. A power of two rounds nothing. Shown by
 ``test_of_fleets_that_nearly_tie_the_cheapest_is_found``.
 """
 

@@ -1,7 +1,7 @@
-"""Rows of integer columns with large coefficients, written in digits that no tolerance blurs.
+"""Split rows of integers with large coefficients into digits, which tolerances do not affect.
 
-A solver takes a column for whole from some 1e-6 away: in a row of bytes that lets thousands of them
-through. ``a k <= b`` in integers is therefore split at a base B: with ``a = B a' + a''`` and
+A solver takes 1e-6 away from an integer for the integer. In a row of bytes, this is thousands of
+bytes. ``a k <= b`` in integers is therefore split at a base B: with ``a = B a' + a''`` and
 ``b = B b' + b''`` it holds exactly if ``a'' k - B c <= b''`` and ``a' k + c <= b'`` hold for some
 integer carry c. Repeated on the second row, no coefficient is larger than B. Shown by
 ``test_knapsacks_of_large_numbers_have_the_optimum_of_enumeration`` and ``test_cents_are_exact``.

@@ -1,4 +1,4 @@
-"""Points that are known: they refute a claim of infeasibility, and a start may be the answer.
+"""Use known points: they refute a claim of infeasibility, and a start may be the answer.
 
 No regression shows this repair: no solver is an oracle, and the check costs one evaluation.
 """

@@ -1,8 +1,8 @@
-"""Points whose integers are rounded, everything else made to follow them.
+"""Round the integers of a point, and solve for the continuous variables again.
 
-A solver's integers are whole to within its tolerance only, and a row with a large constant may
-hold for 0.999999 and not for 1. Splitting mends an optimum too, by two searches instead of one
-linear program; a point that a limit left is mended here only. Shown by
+A solver's integers are integers within its tolerance only, and a row with a large constant may
+hold for 0.999999 and not for 1. Splitting repairs an optimum too, by two searches instead of one
+linear program; a point that a limit left is repaired here only. Shown by
 ``test_a_point_that_had_to_be_mended_is_what_the_warning_is_of`` in tests/optsched.
 """
 

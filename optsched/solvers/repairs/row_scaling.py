@@ -1,7 +1,7 @@
-"""Rows whose coefficients a solver's tolerance would swallow, multiplied by powers of two.
+"""Multiply rows with small coefficients by powers of two, so that tolerances do not hide them.
 
 Tolerances of solvers are absolute: a row ``x / 1e8 <= 0`` broken by 5e-7 counts as kept, though x
-is 50. A row is handed over so that a move of a continuous column by 1 (or by its range, if that is
+is 50. A row is scaled so that a move of a continuous column by 1 (or by its range, if that is
 less) changes it by about 1, or, if it has no such column, a step of any integer column does.
 A power of two rounds nothing. Shown by
 ``test_dividing_by_a_capacity_does_not_change_the_optimum``.

@@ -1,8 +1,8 @@
-"""Optima behind large constants, confirmed by a second look around them.
+"""Confirm optima of models with large constants by a second solve with tighter bounds.
 
-A solver takes 1e-6 for zero in an integer column. A constant of 1e5 times that lets 0.1 through a
-row that should be switched off. No better point has columns as large as the constants allow; among
-the points that are left the constants are small. Shown by
+A solver takes 1e-6 for zero in an integer column. With a constant of 1e5, this lets 0.1 through a
+row that should be switched off. No better point has columns as large as the constants allow, so
+the second solve has smaller constants. Shown by
 ``test_an_optimum_lost_behind_a_large_constant_is_found_by_a_second_look``.
 """
 

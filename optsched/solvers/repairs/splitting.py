@@ -1,8 +1,8 @@
-"""Optima of models whose whole numbers a solver did not hold to: split until it does.
+"""Split on integers that a solver did not keep, until it does.
 
-A solver takes 1e-7 for nought in an integer column; a row with a constant of 1e8 lets 10 through.
-Rounded, such a point breaks the row, and its value is no optimum. Where the column is held to one
-side of the fraction or the other by its bounds, nothing is left to round. Shown by
+A solver takes 1e-7 for zero in an integer column; a row with a constant of 1e8 then lets 10
+through. The rounded point violates the row, and its value is no optimum. If bounds force the column
+to one side of the fraction or the other, nothing is left to round. Shown by
 ``test_an_optimum_is_found_where_no_bound_makes_the_constant_small``.
 """
 

@@ -1,7 +1,7 @@
-"""Large constants that switch rows off, made as small as the bounds of the columns allow.
+"""Make large constants that switch rows off as small as the bounds of the columns allow.
 
-Solvers take 1e-6 for nought in an integer column: times a coefficient of 1e6 it switches a whole
-row off. Of whole points none comes or goes (coefficient tightening, Savelsbergh 1994). Shown by
+Solvers take 1e-6 for zero in an integer column; with a coefficient of 1e6 this switches a whole row
+off. The integer points stay the same (coefficient tightening, Savelsbergh 1994). Shown by
 ``test_dividing_by_a_capacity_does_not_change_the_optimum`` and tests/data/regressions/
 scip_bound_beside_a_side.json.
 """

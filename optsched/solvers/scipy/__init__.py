@@ -1,1 +1,1 @@
-"""scipy's own HiGHS: a second witness at no cost."""
+"""scipy's HiGHS: a second solve without a further package."""

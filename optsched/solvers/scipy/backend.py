@@ -1,4 +1,4 @@
-"""HiGHS as scipy carries it: a second witness that costs no further package."""
+"""HiGHS as scipy contains it: a second solve without a further package."""
 
 from __future__ import annotations
 
