@@ -79,7 +79,7 @@ _FORMER = {
     "measure": ("optsched.study.former", "optsched.ratios"),
     "solve_in_order": ("optsched.analysis.lexicographic", ""),
 }
-"""Names of the version before: the module, and what to use where it is not that module's."""
+"""Names of the version before: the module, and what to use if it is not that module's."""
 
 __all__ = [*_PLACES]
 

@@ -95,7 +95,7 @@ def needs_extra(what: str, extra: str) -> str:
 
 
 def words(error: BaseException) -> str:
-    """An exception in one line; by its type alone where it cannot say itself."""
+    """An exception in one line; by its type alone if it cannot say itself."""
     try:
         said = str(error)
     except Exception:

@@ -241,7 +241,7 @@ def check_case(
 
 
 def expect(complaints: list[str], what: str, found: float, said: float) -> None:
-    """Complain where a number is not what was said, up to ``COST_TOLERANCE``."""
+    """Complain if a number is not what was said, up to ``COST_TOLERANCE``."""
     same = found == said or abs(found - said) <= COST_TOLERANCE * max(1.0, abs(said))
     if not same:
         complaints.append(f"{what} is {found:.9g}, not {said:.9g}")

@@ -49,7 +49,7 @@ class Score:
     second: float = 0.0
     """Tells instances of equal ratio apart: cost against a bound that moves with every number."""
     schedule: Any = field(default=None, compare=False, repr=False)
-    """One that costs ``incumbent``, where it is at hand."""
+    """One that costs ``incumbent``, if it is at hand."""
 
     @property
     def rank(self) -> tuple[float, float]:
@@ -65,7 +65,7 @@ class Wanted:
     """A ratio; a candidate that is certain to be below is not worth a solve, nor the checking of
     schedules: its score says so, and its low end is 0."""
     known: Any = None
-    """A good schedule of a like candidate; where it is one of this, too, and shows the ratio to be
+    """A good schedule of a like candidate; if it is one of this, too, and shows the ratio to be
     at least ``need``, the optimum is not asked for."""
     beyond: tuple[float, float] = (-math.inf, 0.0)
     """Rank up to which a score is what the heuristic claims; above, its schedules are checked."""
@@ -108,7 +108,7 @@ class Judge:
         self._bounds = [one for one in problem.bounds.values() if one.proven and one.quick]
 
     def document(self, document: Any, wanted: Wanted = ALL) -> Score | None:
-        """The score of decoded JSON; None where it is no instance, or the heuristic fails on it."""
+        """The score of decoded JSON; None if it is no instance, or the heuristic fails on it."""
         kind = self.problem.instance_type
         try:
             instance = kind.from_document(validated(kind.document_type, document))
@@ -160,7 +160,7 @@ class Judge:
         return score
 
     def _by_known(self, instance: Any, cost: float, wanted: Wanted) -> Score | None:
-        """The score against a schedule of a like candidate; None where that does not do."""
+        """The score against a schedule of a like candidate; None if that does not do."""
         known = wanted.known
         if known is None:
             return None
@@ -215,7 +215,7 @@ class Judge:
         self.failure = self.failure or message
 
     def _solved(self, instance: Any, quick: Score, need: float) -> Score | None:
-        """The score by the exact method; where it is below the need, nothing more is checked."""
+        """The score by the exact method; if it is below the need, nothing more is checked."""
         self.solved += 1
         method, own = self._method
         try:
@@ -257,7 +257,7 @@ def scored(problem: Problem, cost: float, answer: Answer, known: Sequence[float]
         known: costs of schedules that are solutions of the exact models.
 
     Returns:
-        None where there is no ratio: nothing is known, or the answer contradicts itself.
+        None if there is no ratio: nothing is known, or the answer contradicts itself.
     """
     solution = answer.solution
     if not known or solution.status == Status.ERROR:

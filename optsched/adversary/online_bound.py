@@ -177,7 +177,7 @@ def _costs(chosen: Problem, scenarios: list[Any], schedules: list[Any]) -> list[
 def check_online_bound_case(case: OnlineBoundCase) -> Checked:
     """Derive a case against all online algorithms again: schedules, strategy, and the bound.
 
-    The bound is the proof's where there is one, else a solver's.
+    The bound is the proof's if there is one, else a solver's.
 
     Raises:
         InputError: a problem, instance or schedule that is none.

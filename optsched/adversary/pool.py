@@ -14,7 +14,7 @@ WIDE = 100.0
 """Ratio of largest to smallest from which on values are drawn by their logarithm."""
 
 OFTEN = 4
-"""Times that every value of a place is met where there are but these; of numbers drawn from a range
+"""Times that every value of a place is met if there are but these; of numbers drawn from a range
 some are met once."""
 
 
@@ -76,7 +76,7 @@ class Pool:
         return self._between(float(rng.integers(2)) if what < 0.7 else float(rng.random()))
 
     def nudge(self, value: Any, rng: np.random.Generator) -> Any:
-        """A value near by; any other where there is no near."""
+        """A value near by; any other if there is no near."""
         if not self.numeric:
             return self.draw(rng)
         step = float(rng.choice([-1.0, 1.0])) * 2.0 ** -float(rng.uniform(0, 8))
@@ -111,7 +111,7 @@ class Pool:
 
 
 def number(value: Any) -> float | None:
-    """The number that a value of a file spells; None where it is none."""
+    """The number that a value of a file spells; None if it is none."""
     if isinstance(value, bool) or value is None or isinstance(value, list | dict):
         return None
     try:

@@ -113,7 +113,7 @@ class Hunt:
         )
 
     def seeds(self) -> range:
-        """Of the heuristic's runs on a candidate: several where it draws lots."""
+        """Of the heuristic's runs on a candidate: several if it is randomised."""
         lots = self.heuristic != ANY and _lots(*self._known(), self.heuristic)
         return range(SEEDS if lots else 1)
 

@@ -127,7 +127,7 @@ class Space:
         self._arrival = self._arrivals()
 
     def _arrivals(self) -> Key | None:
-        """The field that says when jobs come; None where none does, or jobs never come."""
+        """The field that says when jobs come; None if none does, or jobs never come."""
         if self.problem.arrivals is None:
             return None
         kind, times, some = self.problem.instance_type, self.problem.arrivals.times, range(5)
@@ -156,7 +156,7 @@ class Space:
         return tuple(generic)
 
     def pool(self, path: Path) -> Pool | None:
-        """What may stand in a place; None where that is unknown, or never varies."""
+        """What may stand in a place; None if that is unknown, or never varies."""
         found = self.pools.get(self.key(path))
         return found if found is not None and len(found.values) > 1 else None
 
@@ -214,7 +214,7 @@ class Space:
         return changed
 
     def changed(self, document: Any, other: Any) -> set[Key]:
-        """The fields in which two documents differ; none where their lists are not as long."""
+        """The fields in which two documents differ; none if their lists are not as long."""
         fields = set()
         for path in _differing(document, other):
             if path is None:

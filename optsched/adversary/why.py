@@ -21,7 +21,7 @@ class Change:
     change: str
     """Such as "start_rule='any'", "without job 2", "jobs[0].num_chunks: 27 -> 12"."""
     ratio_low: float | None
-    """None where there is no ratio then: the instance is none, or the heuristic fails."""
+    """None if there is no ratio then: the instance is none, or the heuristic fails."""
     ratio_high: float | None = None
     cost: float | None = None
 
@@ -79,7 +79,7 @@ def flipped(problem: Problem, heuristic: str) -> Iterator[tuple[str, str]]:
 
 
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:
-    """Types of a function's arguments; none where they cannot be told."""
+    """Types of a function's arguments; none if they cannot be told."""
     function = getattr(function, "func", function)
     try:
         return get_type_hints(inspect.unwrap(function))

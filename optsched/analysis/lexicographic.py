@@ -38,7 +38,7 @@ def solve_in_order(
 
     Returns:
         One solution per goal, its objective the value of that goal; the last is the answer. Fewer
-        where a solve does not end optimal: that one is the last.
+        if a solve does not end optimal: that one is the last.
 
     Raises:
         InputError: no goal, a sense that is neither, or a negative slack.

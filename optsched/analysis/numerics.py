@@ -24,7 +24,7 @@ class ConditionedBlock:
     name: str
     rows: int
     smallest: float
-    """Size of the smallest coefficient that is not nought."""
+    """Size of the smallest coefficient that is not zero."""
     largest: float
     """Size of the largest coefficient."""
     switched: int
@@ -60,7 +60,7 @@ class Conditioning:
     model: str
     solver: str
     costs: tuple[float, float]
-    """Sizes of the smallest and the largest cost that are not nought."""
+    """Sizes of the smallest and the largest cost that are not zero."""
     blocks: tuple[ConditionedBlock, ...]
 
     @property
@@ -135,7 +135,7 @@ def _coefficients(form: MatrixForm, part: slice) -> Floats:
 
 
 def _extremes(numbers: Floats) -> tuple[float, float]:
-    """The smallest and the largest size other than nought."""
+    """The smallest and the largest size other than zero."""
     size = np.abs(numbers[numbers != 0])
     return (float(size.min()), float(size.max())) if len(size) else (0.0, 0.0)
 

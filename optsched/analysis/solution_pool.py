@@ -53,7 +53,7 @@ def alternatives(
 ) -> Alternatives:
     """The best solutions, one after the other: each solve excludes all found before.
 
-    Two solutions differ where an integer variable does; of those that differ in continuous
+    Two solutions differ if an integer variable does; of those that differ in continuous
     variables alone, one is found.
 
     Args:
@@ -117,7 +117,7 @@ def _exclude(model: Model, names: list[str], solution: Solution) -> None:
     """Ask for a difference in some integer variable.
 
     An entry at one of its bounds differs by the distance from it. Another lies above where a new
-    binary variable says so, or below where a second one does.
+    binary variable says so, or below if a second one does.
     """
     change: Any = 0.0
     for name in names:

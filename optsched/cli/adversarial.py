@@ -181,7 +181,7 @@ def check(
 def _derive(case_file: Path, heuristic: str | None, json: bool) -> None:
     """Derive a case again: run the heuristic, check both schedules, verify the proof.
 
-    Exits 0 where the ratio is at least what the case says, else 1.
+    Exits 0 if the ratio is at least what the case says, else 1.
     """
     from optsched.adversary.case import Case, check_case
     from optsched.adversary.online_bound import check_online_bound_case

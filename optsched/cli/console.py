@@ -53,7 +53,7 @@ Solver = Annotated[str | None, option("Solver; default: the one that suits the f
 
 
 def console(*, error: bool = False) -> Console:
-    """Standard output, or standard error; wide enough for tables where it is no terminal."""
+    """Standard output, or standard error; wide enough for tables if it is no terminal."""
     stream = sys.stderr if error else sys.stdout
     width = None if stream.isatty() or "COLUMNS" in os.environ else WIDE
     return Console(file=stream, width=width, highlight=False, soft_wrap=False)
@@ -94,7 +94,7 @@ def tables(
 ) -> Iterator[Table]:
     """A table for the screen; numbers to the right.
 
-    Names and numbers stay whole: where the screen is too narrow for all columns, those left over
+    Names and numbers stay whole: if the screen is too narrow for all columns, those left over
     follow in a second table under the same keys.
 
     Args:

@@ -61,7 +61,7 @@ def progress(title: str, what: str) -> Iterator[Tell]:
 
 
 PATIENCE = 2.0
-"""Seconds after which a wait is explained where there is no terminal to show it in."""
+"""Seconds after which a wait is explained if there is no terminal to show it in."""
 
 
 @contextmanager

@@ -409,7 +409,7 @@ def _show_failed(table: pd.DataFrame) -> None:
 
 
 def show_comparison(table: pd.DataFrame, cells: Sequence[str]) -> None:
-    """Heuristics against each other, on the same instances; nothing where there is one.
+    """Heuristics against each other, on the same instances; nothing if there is one.
 
     Args:
         table: rows of ratios.

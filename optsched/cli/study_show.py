@@ -344,7 +344,7 @@ def watched(results: Ratios, width: int, height: int | None) -> Group:
 def _method_lines(results: Ratios) -> Iterator[list[Any]]:
     """Of every heuristic and exact method: runs done, optima proven, failures, ratio so far.
 
-    A heuristic's ratios are proven where they are points.
+    A heuristic's ratios are proven if they are points.
     """
     from optsched.evaluation.tables import frame, interval_cell, span, summarise
     from optsched.solvers.solution import FAILED, Status

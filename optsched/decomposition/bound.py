@@ -31,15 +31,15 @@ def lagrangian_value(
     The value of the rows at these prices plus, for each block, its least price times the number
     of columns that makes this smallest. Where a block without upper limit has a negative least
     price, all prices are first scaled down until it has none (Farley's bound). That takes least
-    costs, positive for the blocks concerned and known for all; where they are missing, "without
+    costs, positive for the blocks concerned and known for all; if they are missing, "without
     limit" means ``ENDLESS`` columns, which leaves a weaker bound.
 
     Args:
-        duals: price per row, shape (rows,); positive only where there is a finite lower side,
-            negative only where there is a finite upper side.
+        duals: price per row, shape (rows,); positive only if there is a finite lower side,
+            negative only if there is a finite upper side.
         sides: of the rows.
         least_price: a lower bound on the price of each block's columns, shape (blocks,);
-            infinity where a block has no column.
+            infinity if a block has no column.
         numbers: least and largest number of columns of each block.
         blocks: for their least costs.
         weight: how much costs count: 1, or 0.

@@ -43,7 +43,7 @@ class ColumnGeneration:
       condition is enough where features are arcs of a path or binary and disjoint; pairs
       (``branching=2``) include Ryan and Foster's rule. Branching is complete when columns of a
       block that differ in coefficients or cost differ in features and ``branching`` is as large
-      as the number of features (one, for blocks with ``upper <= 1``); where it is not, the
+      as the number of features (one, for blocks with ``upper <= 1``); if it is not, the
       search ends with what is proven and says so.
     * ``duals.added``, if there is ``separate`` or ``splits``: rows with dual values, of which a
       column pays its coefficient. :class:`ListedColumns` supports all of these.

@@ -154,7 +154,7 @@ class Priced:
     """Cheap columns, best first or not; those that do not improve are left aside."""
     bound: float | None = None
     """A proven lower bound on the price of every column allowed. Exact pricing: the least price
-    itself; infinity where no column is allowed at all; None from heuristic pricing."""
+    itself; infinity if no column is allowed at all; None from heuristic pricing."""
 
 
 Price: TypeAlias = Callable[[int, Duals], Priced]

@@ -34,7 +34,7 @@ _SCALE = 32.0  # on tangents: solvers' absolute tolerance on rows is that much f
 
 
 def foreign_cones(model: Model, native: frozenset[str]) -> list[RotatedCone]:
-    """The rotated cones of a model, where a back end takes none; they have no linear form."""
+    """The rotated cones of a model, if a back end takes none; they have no linear form."""
     if "rotated_cone" in native:
         return []
     return [block for block in model.blocks.values() if isinstance(block, RotatedCone)]
@@ -117,7 +117,7 @@ class _Squares:
     def separate(self, x: Floats, tolerance: float) -> Relation | None:
         """Rows at a point, and on both sides of it half-way to where tangents met there.
 
-        None where every sum is met up to the tolerance, relative to ``max(1, sum)``.
+        None if every sum is met up to the tolerance, relative to ``max(1, sum)``.
         """
         root, square = self.root.at(x), self.square.at(x)
         short = (root * root / self.v).reshape(self.shape).sum(axis=-1) - self.u.at(x)

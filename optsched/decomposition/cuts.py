@@ -77,7 +77,7 @@ def solve_with_cuts(
         model: a relaxation of the problem, with the rows that are known.
         separate: what a point violates. It sees fractional points too if ``relaxation_first``,
             and must be exact at integer points: the answer is as right as "nothing is violated".
-            None where there are no rows but the tangents of cones.
+            None if there are no rows but the tangents of cones.
         solver: name of a back end, or one of your own.
         options: limits over all rounds together, and gaps.
         relaxation_first: whether to begin with the relaxation.

@@ -35,7 +35,7 @@ SATISFIED = 1e-6
 more in all are proven unsatisfiable."""
 
 ROUNDING = 1e-6
-"""Bounds are rounded up to whole numbers, where the objective is whole, beyond this."""
+"""Bounds are rounded up to whole numbers, if the objective is whole, beyond this."""
 
 CONVERGED = 1e-9
 """Bound and value of the relaxation have met at this distance, relative to ``max(1, |value|)``."""
@@ -60,7 +60,7 @@ class Generator:
     history: list[Iteration] = field(default_factory=list)
 
     def rounded(self, bound: float) -> float:
-        """A bound, raised to a whole number where every solution has a whole cost."""
+        """A bound, raised to a whole number if every solution has a whole cost."""
         if not self.integral_objective or not math.isfinite(bound):
             return bound
         return float(math.ceil(bound - ROUNDING))

@@ -26,7 +26,7 @@ from optsched.decomposition.listed import Integers
 from optsched.model.expression import Floats
 
 NODES = 2_000_000
-"""Partial patterns bounded, at most, where a proof is asked for."""
+"""Partial patterns bounded, at most, if a proof is asked for."""
 _CELLS = 25_000  # of the grid, at most
 _TABLE = 4_000_000  # cells of all tables together
 _SMALL = 200_000  # cells of exact tables that are worth their time at once

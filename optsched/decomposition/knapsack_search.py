@@ -64,9 +64,9 @@ class Table(NamedTuple):
     """What options from one on can add, by cell of the free space; without cells there is none."""
 
     axes: Integers
-    """The two resources; twice the same where there is one only, shape (2,)."""
+    """The two resources; twice the same if there is one only, shape (2,)."""
     cells: Integers
-    """Along each axis, shape (2,); the second has one cell where there is one resource."""
+    """Along each axis, shape (2,); the second has one cell if there is one resource."""
     most: Floats
     """Shape (options + 1, cells, cells), or (0, 0, 0)."""
 

@@ -51,9 +51,9 @@ class NodeResult:
     bound: float
     """Proven lower bound on every integer solution of the node."""
     point: MasterPoint | None
-    """A fractional solution that satisfies the rows; None where none is known."""
+    """A fractional solution that satisfies the rows; None if none is known."""
     duals: Duals | None = None
-    """At which the bound was proven, terms left out; None where it was proven otherwise."""
+    """At which the bound was proven, terms left out; None if it was proven otherwise."""
     value: float = -math.inf
     """Lagrangian value of ``duals``, which the bound may be rounded up from; -inf if terms were
     part of it."""

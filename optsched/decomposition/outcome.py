@@ -70,7 +70,7 @@ class GenerationOptions:
     branchings_tried: int = 1
     """Numbers to branch on for whose children the master problem is solved, before one is chosen;
     1: none. Nodes are fewer then, and take longer: it is for pricing that does. Only in blocks of
-    at most one column, where it takes no row of its own."""
+    at most one column, if it takes no row of its own."""
     cutoff: float = math.inf
     """Solutions of this cost or more are of no interest; if there is no other, none is returned,
     and the bound is no larger."""
@@ -115,7 +115,7 @@ class ColumnSolution:
     objective: float | None = None
     """Cost of the columns chosen."""
     bound: float | None = None
-    """Proven lower bound on the optimum; None where nothing finite is proven."""
+    """Proven lower bound on the optimum; None if nothing finite is proven."""
     chosen: tuple[tuple[Column, float], ...] = field(default=(), repr=False)
     """Columns and how often each is used; whole numbers unless the relaxation was asked for."""
     limit: Limit | None = None
@@ -147,14 +147,14 @@ class ColumnSolution:
 
     @property
     def incumbent(self) -> ColumnChoice | None:
-        """The columns chosen, with what they cost; None where there are none."""
+        """The columns chosen, with what they cost; None if there are none."""
         return None if self.objective is None else ColumnChoice(self.chosen, self.objective)
 
     def solution(self, *, scale: float = 1.0, constant: float = 0.0) -> Solution:
         """The outcome as of a solve, values ``scale * value + constant``; columns are left out.
 
         Args:
-            scale: -1 where the model maximises what the columns cost.
+            scale: -1 if the model maximises what the columns cost.
             constant: what columns do not cost.
         """
         value, bound = (

@@ -80,7 +80,7 @@ class PackingPoint:
     value: float
     """Worth; where the solve was cut short, no less than the optimum's."""
     weights: Floats
-    """Of each column, shape (columns,); of no use where it was cut short."""
+    """Of each column, shape (columns,); of no use if it was cut short."""
     duals: Floats
     """Shape (rows,); at least 0 but for ranges, where less than 0 is a price of their least. Any
     such prices bound the optimum."""

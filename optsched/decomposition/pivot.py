@@ -21,7 +21,7 @@ def pivot(inverse: Floats, weight: Floats, change: Floats) -> int:
         change: the inverse times the new column, shape (rows,).
 
     Returns:
-        The place of the column that left, which is the new one's; -1 where none does, and nothing
+        The place of the column that left, which is the new one's; -1 if none does, and nothing
         is changed.
     """
     rows = len(weight)

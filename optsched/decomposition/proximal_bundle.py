@@ -50,7 +50,7 @@ class Vertices(NamedTuple):
     part: Indices
     """Shape (vertices,)."""
     value: Floats
-    """What each is worth where all prices are 0, shape (vertices,)."""
+    """What each is worth if all prices are 0, shape (vertices,)."""
     start: Indices
     """Entries of vertex v are start[v] .. start[v + 1] - 1; shape (vertices + 1,)."""
     price: Indices

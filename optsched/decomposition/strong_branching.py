@@ -40,7 +40,7 @@ def strongest(
         master: at the node, solved.
         blocks: of the columns.
         node: its restrictions.
-        candidates: at least one, the first of which is taken where all are alike.
+        candidates: at least one, the first of which is taken if all are alike.
         value: of the node's relaxation over the columns known.
         gain: more than this counts as much as this; positive.
         budget: what is left; those not tried when it is spent are not taken.

@@ -1,7 +1,7 @@
 """Comparison of heuristics on the same instances.
 
 Two ratios of one instance share its optimum, so their difference has the sign of the difference of
-the costs even where the optimum is not proven; between best schedule and best bound lies its size.
+the costs even if the optimum is not proven; between best schedule and best bound lies its size.
 """
 
 from __future__ import annotations

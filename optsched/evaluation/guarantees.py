@@ -59,7 +59,7 @@ def _ends(table: pd.DataFrame, against: str) -> tuple[pd.Series[float], pd.Serie
 
 
 def guarantee_statistics(group: pd.DataFrame) -> dict[str, Any]:
-    """What a summary says of guarantees, by column; nothing where there are none.
+    """What a summary says of guarantees, by column; nothing if there are none.
 
     Of each: the least and the largest factor stated, the worst ratio and the worst share of what is
     stated (both ends), and how many rows keep it, violate it and leave it open.
@@ -81,7 +81,7 @@ def guarantee_statistics(group: pd.DataFrame) -> dict[str, Any]:
 
 
 def violations(table: pd.DataFrame, guarantees: Mapping[str, Mapping[str, str]]) -> list[str]:
-    """Every guarantee that is violated, in a line; empty where none is.
+    """Every guarantee that is violated, in a line; empty if none is.
 
     Args:
         table: what ``optsched.evaluation.tables.frame`` gives.

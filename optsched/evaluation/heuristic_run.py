@@ -48,14 +48,14 @@ class HeuristicRun:
     """Whether the schedule is a solution of the exact models, and so may serve as incumbent."""
     offline_message: str = ""
     """What of the exact models a schedule that passes the checker breaks, and how they take the
-    instance; empty where it breaks nothing."""
+    instance; empty if it breaks nothing."""
     granted: bool = False
     """Whether it was granted more than other schedules are, such as speed."""
     status: Status | None = None
     """Set if there is no schedule to compare."""
     message: str = ""
     error: BaseException | None = None
-    """What the heuristic, the checker or the cost raised; None where that was in a process that
+    """What the heuristic, the checker or the cost raised; None if that was in a process that
     has ended."""
     trace: str = ""
     """Its traceback, from where the heuristic's own frames begin."""
@@ -151,7 +151,7 @@ def _why_not(violations: Sequence[Violation], strict: Mapping[str, Any], taken: 
 def heuristic_limits(
     time_limit: float | None = None, memory_limit: float | None = None
 ) -> Options | None:
-    """Limits of single runs of heuristics: wall seconds, and GiB; None where there is neither.
+    """Limits of single runs of heuristics: wall seconds, and GiB; None if there is neither.
 
     Raises:
         InputError: a value out of range.

@@ -37,7 +37,7 @@ class OptimumInterval:
     """The optimum of one instance, as far as it is known."""
 
     status: Status
-    """"optimal" exactly where the optimum is proven; "disagreement" where nothing is to be
+    """"optimal" exactly if the optimum is proven; "disagreement" where nothing is to be
     believed, because a checked schedule contradicts what was said to be proven."""
     incumbent: float | None
     """Cost of the best known schedule."""
@@ -136,7 +136,7 @@ def known_by(
 
 
 def _family(solver: str) -> str:
-    """Whose code a solver of a record runs; its own where it is not known here."""
+    """Whose code a solver of a record runs; its own if it is not known here."""
     name = solver.partition(" ")[0]
     try:
         return family(name)

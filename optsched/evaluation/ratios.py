@@ -32,7 +32,7 @@ FIELDS = (
 """The columns every table of ratios starts with."""
 
 UNBOUNDED_RATIO = "unbounded ratio"
-"""Status of a row whose ratio is infinite: a schedule worth nothing where another is worth
+"""Status of a row whose ratio is infinite: a schedule worth nothing if another is worth
 something, or one that costs something where another is free."""
 
 _TAIL = (
@@ -111,10 +111,10 @@ class Row:
 
 
 def ratio(sense: Sense, cost: float, reference: float | None) -> float | None:
-    """Cost against a reference value, infinite where something is divided by nothing.
+    """Cost against a reference value, infinite if something is divided by nothing.
 
-    None where that is no ratio of non-negative values. What lies within 1e-9 of nothing is rounding
-    where the other side is nothing, and so is a negative value that does.
+    None if that is no ratio of non-negative values. What lies within 1e-9 of nothing is rounding
+    if the other side is nothing, and so is a negative value that does.
 
     Example:
         >>> ratio("minimise", 15, 12), ratio("maximise", 15, 12), ratio("minimise", 1, 0)
@@ -133,7 +133,7 @@ def ratio(sense: Sense, cost: float, reference: float | None) -> float | None:
 
 
 def best_start(sense: Sense, runs: Mapping[str, MethodRun]) -> str | None:
-    """The heuristic whose schedule is best to start from; None where there is none to use."""
+    """The heuristic whose schedule is best to start from; None if there is none to use."""
     usable = {text: run.cost for text, run in runs.items() if run.offline and run.cost is not None}
     best = min if sense == "minimise" else max
     return best(usable, key=usable.__getitem__, default=None)
@@ -146,7 +146,7 @@ class ComparisonSpec:
     problem: str
     sense: Sense
     reference: str
-    """Name of the formulation that ratios refer to; empty where there is none."""
+    """Name of the formulation that ratios refer to; empty if there is none."""
     solves: Sequence[str]
     """Names of the exact runs that solve it."""
     heuristics: Mapping[str, Mapping[str, Any]]

@@ -122,15 +122,15 @@ class MethodRun:
     """What the source of a bound divides by it, where that is not the cost; by bound. What is
     stated of the ratio, as "stated" and what it is against."""
     schedule: str | None = None
-    """The schedule as JSON, where it was asked to be kept."""
+    """The schedule as JSON, if it was asked to be kept."""
     rows: str | None = None
     """What a sweep measured, as JSON."""
     flow_times: str | None = None
     """Slots from release to completion, as JSON: of each job, ascending, or of ``QUANTILES``
-    evenly spaced ones where there are more; nothing where a job never completes."""
+    evenly spaced ones if there are more; nothing if a job never completes."""
     trajectory: str | None = None
     """Of an exact method that tells of steps on its way (``Solution.trajectory``): seconds, bound
-    and objective as JSON, ``MOMENTS`` of them where there are more."""
+    and objective as JSON, ``MOMENTS`` of them if there are more."""
 
 
 class InstanceRunner:
@@ -327,7 +327,7 @@ class InstanceRunner:
 
 
 def _thinned(trajectory: Sequence[ProgressPoint]) -> str | None:
-    """A trajectory as JSON; None where it has no more than its end."""
+    """A trajectory as JSON; None if it has no more than its end."""
     if len(trajectory) < 2:
         return None
     kept = np.unique(np.linspace(0, len(trajectory) - 1, MOMENTS).astype(int))

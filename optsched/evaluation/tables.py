@@ -24,7 +24,7 @@ SPREAD = 1e-9
 
 
 def frame(rows: Iterable[Row]) -> pd.DataFrame:
-    """One line per row; a heuristic's own options are missing where another has them."""
+    """One line per row; a heuristic's own options are missing if another has them."""
     records = [row.record() for row in rows]
     every = list(Row("", "", 0, "", "").record())  # where there is no row yet
     columns = list(dict.fromkeys(name for record in records for name in record)) or every
@@ -49,8 +49,8 @@ def summarise(table: pd.DataFrame, by: Sequence[str] = ("heuristic",)) -> pd.Dat
     many these are stands in ``measured``, how many of them are points in ``proven``, how many of
     these are proven in exact arithmetic in ``verified``, the share of infinite ones in
     ``infinite``: with any, mean and worst are infinite. ``ci_low`` and ``ci_high`` are the outer
-    ends of ``ratio_interval`` of the low ends and of the high ends; where there is none,
-    ``ci_note`` says why. Guarantees have columns where any row has one: see
+    ends of ``ratio_interval`` of the low ends and of the high ends; if there is none,
+    ``ci_note`` says why. Guarantees have columns if any row has one: see
     ``optsched.evaluation.guarantees``. Heuristics are compared by ``comparison.compare``.
 
     Args:
@@ -126,7 +126,7 @@ def untried(table: pd.DataFrame) -> str:
 
 
 def granted_more(table: pd.DataFrame) -> str:
-    """Whose schedules are none of those the optimum is over, in words; empty where all are.
+    """Whose schedules are none of those the optimum is over, in words; empty if all are.
 
     Args:
         table: what ``frame`` gives.
@@ -143,7 +143,7 @@ def granted_more(table: pd.DataFrame) -> str:
 
 
 def interpretations(table: pd.DataFrame) -> str:
-    """How instances were taken to have their optima and bounds; empty where they are as given.
+    """How instances were taken to have their optima and bounds; empty if they are as given.
 
     Args:
         table: what ``frame`` gives.
@@ -166,12 +166,12 @@ def ratio_interval(values: NDArray[np.float64], floor: float = 1.0) -> tuple[flo
     and on lognormal ones it holds the mean in 94 to 96 % of the samples of 5, 10 and 30 (in 89 to
     98 % of any one population's), where Student's alone holds it in 92 to 94 % and scipy's BCa
     bootstrap in 81, 86 and 93 %
-    (``benchmarks/interval_coverage.py``). Not numbers for fewer than two values and where all are
-    equal, which say nothing of their spread; infinite where any value is.
+    (``benchmarks/interval_coverage.py``). Not numbers for fewer than two values and if all are
+    equal, which say nothing of their spread; infinite if any value is.
 
     Args:
         values: ratios of independent instances.
-        floor: below which no mean ratio can lie: 1, or 0 where algorithms are granted more than
+        floor: below which no mean ratio can lie: 1, or 0 if algorithms are granted more than
             the optimum.
     """
     if not np.isfinite(values).all():
@@ -214,7 +214,7 @@ def span(low: float | None, high: float | None, to: str = " .. ", unknown: str =
 
 
 def share(part: float) -> str:
-    """A share in per cent, nothing where it is none."""
+    """A share in per cent, nothing if it is none."""
     return f"{part:.0%}" if part > 0 else ""
 
 

@@ -18,7 +18,7 @@ _GOAL = "OBJ"
 
 
 def mps_text(compiled: MatrixForm, names: Names, title: str, beyond: BeyondRows = NOTHING) -> str:
-    """The file's content: a minimisation, of the negative where the model is to be maximised.
+    """The file's content: a minimisation, of the negative if the model is to be maximised.
 
     Not every reader reads the section on the sense (CBC's does not). Rows without a finite side say
     nothing and are left out. The objective's constant is the negative right-hand side of its

@@ -60,7 +60,7 @@ def name_all(
 ) -> Names:
     """Names of all columns and rows, and of blocks of sets.
 
-    Those from a file stay where they can: in MPS files more words can be names, and a row's name
+    Those from a file stay if they can: in MPS files more words can be names, and a row's name
     may be a column's, while readers of LP files may keep all in one table.
     """
     safe, taken = _word if mps else _plain, set[str]()

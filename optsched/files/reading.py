@@ -121,7 +121,7 @@ def _model(name: str, found: Contents) -> Model:
 
 
 def _free(name: str, taken: Collection[str]) -> str:
-    """The name; where it is taken, with as many colons after it as make it new."""
+    """The name; if it is taken, with as many colons after it as make it new."""
     while name in taken:
         name += ":"
     return name
@@ -170,7 +170,7 @@ def _labels(
 def _blocks(
     names: list[str], kinds: Sequence[str]
 ) -> list[tuple[str, Shape | None, NDArray[np.int64], str]]:
-    """Name, shape (None where the names tell none), members and kind of each block."""
+    """Name, shape (None if the names tell none), members and kind of each block."""
     stems = [re.sub(r"[\W_\d]+$", "", name) or "block" for name in names]
     if len(set(stems)) > _MOST_BLOCKS:
         stems = ["all"] * len(names)
@@ -218,7 +218,7 @@ def _objective(model: Model, found: Contents, place: NDArray[np.int32]) -> None:
 def _squares(
     model: Model, pairs: dict[tuple[int, int], float], place: NDArray[np.int32], sign: float
 ) -> Expression:
-    """The quadratic part: sums of squares where it is convex, products elsewhere."""
+    """The quadratic part: sums of squares if it is convex, products elsewhere."""
     columns, ends = np.unique(place[np.array(list(pairs))], return_inverse=True)
     one, other = ends.reshape(-1, 2).T
     weights, size = np.array(list(pairs.values())), len(columns)
@@ -258,7 +258,7 @@ def _squares(
 
 
 def _root(matrix: Floats) -> Floats | None:
-    """``R`` with ``R' R = matrix``; None where there is none."""
+    """``R`` with ``R' R = matrix``; None if there is none."""
     values, vectors = np.linalg.eigh(matrix)
     if values[0] < -_ROUNDING * max(values[-1], 0.0):
         return None

@@ -15,7 +15,7 @@ Integers = NDArray[np.int64]
 
 
 _SPARSE = 100
-"""Keys are counted one by one where there are fewer than one in so many."""
+"""Keys are counted one by one if there are fewer than one in so many."""
 
 
 MOST_ENTRIES = 20_000_000

@@ -48,7 +48,7 @@ def column_values(table: pd.DataFrame, source: str, field: Field | None, scale: 
 
     Raises:
         InputError: there is no such column; a cell is not a number although a factor or a unit
-            is named; or dates stand where the field is not a time.
+            is named; or dates stand if the field is not a time.
     """
     parts = None if source in table else _SOURCE.fullmatch(source.strip())
     name = parts["column"] if parts else source

@@ -183,7 +183,7 @@ class Group:
     """Entries of a list in a file, or an object inside an entry."""
 
     file: str
-    """Path; ends with ``[]`` where it is a list."""
+    """Path; ends with ``[]`` if it is a list."""
     doc: str
     """What one entry is."""
     at_least: int = 1

@@ -92,7 +92,7 @@ def plain(value: Any) -> Any:
 
 @cache
 def source(path: str) -> str:
-    """The text of a file; "" where there is none."""
+    """The text of a file; "" if there is none."""
     file = Path(path)
     return file.read_text(encoding="utf-8") if file.is_file() else ""
 

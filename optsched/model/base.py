@@ -43,7 +43,7 @@ class Block(ABC):
     """Kinds of block that ``lower`` puts in its place; without any, only solvers that take it
     natively can solve it."""
     how: ClassVar[str] = ""
-    """In words, what stands for it where a solver does not take it."""
+    """In words, what stands for it if a solver does not take it."""
 
     @property
     @abstractmethod
@@ -335,7 +335,7 @@ class ModelBase(VariableSpace):
     ) -> Variable:
         """The variable block that stands for the value of a statement.
 
-        Its bounds may cross where a variable has no value at all, which its own bounds say.
+        Its bounds may cross if a variable has no value at all, which its own bounds say.
         """
         bounds = np.minimum(*bounds), np.maximum(*bounds)
         sort = VariableType.INTEGER if whole else VariableType.CONTINUOUS

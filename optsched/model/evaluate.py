@@ -72,7 +72,7 @@ def evaluate(compiled: MatrixForm, x: Floats, tolerance: float) -> list[BlockVio
 
 
 def row_excess(rows: Rows, x: Floats, tolerance: float, room: Floats | None = None) -> Floats:
-    """By how much each row is broken; 0 where it holds within the tolerance.
+    """By how much each row is broken; 0 if it holds within the tolerance.
 
     The measure is the least move of one continuous column that mends the row. A column may move
     by the tolerance, times its value if that is above 1, or times its range if that is less. A row

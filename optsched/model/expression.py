@@ -367,7 +367,7 @@ class Relation:
     """The constant of the expression already taken off."""
     upper: Floats | float
     labels: Mapping[str, Any] | None = None
-    """Of the axes, by name, where they have any; see :mod:`optsched.model.labels`."""
+    """Of the axes, by name, if they have any; see :mod:`optsched.model.labels`."""
 
     @property
     def shape(self) -> Shape:
@@ -411,7 +411,7 @@ def _matrix(value: Any) -> Any:
 
 
 def _spread(value: Floats, shape: Shape) -> Floats:
-    """The value in that shape, at no cost where it has it already."""
+    """The value in that shape, at no cost if it has it already."""
     return value if value.shape == shape else np.broadcast_to(value, shape)
 
 

@@ -319,7 +319,7 @@ def _order(where: str, dim: str, wanted: Any, given: Any) -> Any:
 
 
 def _placed(where: str, array: Any, own: Labels, labels: Labels) -> Any:
-    """An operand with its axes in the order of ``labels``, of length one where it has none."""
+    """An operand with its axes in the order of ``labels``, of length one if it has none."""
     for axis, (dim, index) in enumerate(own.items()):
         if dim in labels and not index.equals(labels[dim]):
             array = array[(slice(None),) * axis + (_order(where, dim, labels[dim], index),)]

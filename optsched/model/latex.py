@@ -181,7 +181,7 @@ class FormulaWriter:
         return names, chosen, rf"\sum_{{{within} \in {letter}}}"
 
     def _number(self, values: Floats | Integers, letters: list[str], letter: str = "") -> str:
-        """The number where there is but one, otherwise a letter with the row's indices."""
+        """The number if there is but one, otherwise a letter with the row's indices."""
         flat = np.ravel(values)
         if not flat.size or np.all(flat == flat[0]):
             value = float(flat[0]) if flat.size else 0.0

@@ -29,7 +29,7 @@ class Rows:
     """Linear rows ``lower <= A x <= upper``; no entry of A is stored twice."""
 
     held: sp.csr_array | sp.csc_array | Coefficients
-    """A as it was made, by columns where it is large, for those who take it either way; by rows
+    """A as it was made, by columns if it is large, for those who take it either way; by rows
     once ``matrix`` has been asked for. Shape (rows, columns)."""
     lower: Floats
     """Shape (rows,)."""
@@ -47,7 +47,7 @@ class Rows:
 
     @property
     def lines(self) -> sp.csr_array | Coefficients:
-        """The arrays of A by rows, at no cost where it is small."""
+        """The arrays of A by rows, at no cost if it is small."""
         return self.held if isinstance(self.held, Coefficients) else self.matrix
 
     @property
@@ -75,7 +75,7 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class CompiledIndicator:
-    """Rows that hold where all of their literals are true."""
+    """Rows that hold if all of their literals are true."""
 
     rows: Rows
     literals: NDArray[np.int32]
@@ -261,6 +261,6 @@ def _finite(values: Floats) -> bool:
 
 
 def _sides_fit(lower: Floats, upper: Floats) -> bool:
-    """Whether no side is NaN, nor infinite where nothing would satisfy it."""
+    """Whether no side is NaN, nor infinite if nothing would satisfy it."""
     greatest = np.maximum.reduce(lower, initial=-np.inf)
     return bool(greatest < np.inf and np.minimum.reduce(upper, initial=np.inf) > -np.inf)

@@ -62,7 +62,7 @@ def range_of(expression: Expression, domains: Domains) -> tuple[Floats, Floats]:
 
 
 def without_noise(value: Floats, scale: Floats) -> Floats:
-    """Differences of numbers of this scale, zero where nothing but their rounding is left.
+    """Differences of numbers of this scale, zero if nothing but their rounding is left.
 
     Solvers take a coefficient of 1e-17 for an error, and rightly so.
     """

@@ -107,7 +107,7 @@ def multiplied(matrix: sp.csr_array | Floats, terms: Terms) -> Terms:
 
 
 class Coefficients(NamedTuple):
-    """Rows of a sparse matrix as scipy keeps them, at a fraction of its price where they are few.
+    """Rows of a sparse matrix as scipy keeps them, at a fraction of its price if they are few.
 
     Columns of a row are in order, none stored twice.
     """

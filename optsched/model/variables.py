@@ -52,7 +52,7 @@ class Variable(Expression):
         self.upper = upper
         self.formula = formula
         self.labels = labels
-        """Of its axes, by name, where it has any."""
+        """Of its axes, by name, if it has any."""
 
     def with_domain(
         self, variable_type: VariableType, lower: Floats | float, upper: Floats | float
@@ -201,7 +201,7 @@ class VariableSpace:
         formula: str,
         coords: Mapping[str, Any] | None,
     ) -> Variable | Labelled:
-        """A variable block, in labels where there are any."""
+        """A variable block, in labels if there are any."""
         if coords is None:
             return self._variable(name, shape, sort, bounds, formula)
         if shape != ():
@@ -235,7 +235,7 @@ class VariableSpace:
         return variable
 
     def __getitem__(self, name: str) -> Variable:
-        """The variable block of that name, in its labels where it has any."""
+        """The variable block of that name, in its labels if it has any."""
         if name not in self.variables:
             raise ModelError(f"no variable {name!r}; there are: {', '.join(self.variables)}")
         variable = self.variables[name]

@@ -16,7 +16,7 @@ _MOST_TERMS = 12
 
 
 def number(value: float) -> str:
-    """Short, and exact where the number is whole."""
+    """Short, and exact if the number is whole."""
     return f"{value:.0f}" if value == round(value) and abs(value) < 1e15 else f"{value:.6g}"
 
 

@@ -68,7 +68,7 @@ def anticipation(
         seed: of the algorithm's generator, the same in every run, and of the futures.
         cuts: most moments of arrival tried, spread evenly; None: all.
         changes: other futures tried at each moment, beside none at all.
-        schedule: of the algorithm on the whole instance, where it is known.
+        schedule: of the algorithm on the whole instance, if it is known.
 
     Raises:
         InputError: the problem has no arrivals, or the algorithm refuses the instance.

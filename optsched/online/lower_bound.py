@@ -153,7 +153,7 @@ class Tree:
         problem: whose scenarios.
         scenarios: at least one.
         options: of each solve.
-        optima: where they are known, with what costs are compared by; None: they are solved for.
+        optima: if they are known, with what costs are compared by; None: they are solved for.
     """
 
     def __init__(
@@ -177,7 +177,7 @@ class Tree:
         if np.isposinf(apart).any():
             raise InputError.of("scenarios", "two of them", "instances that differ in some job")
         self.best: list[Any] = []
-        """Offline schedules, one per scenario, where they were solved for."""
+        """Offline schedules, one per scenario, if they were solved for."""
         if optima is None:
             known = [optimum(problem, one, options) for one in self.scenarios]
             optima, self.best = [one for one, _ in known], [schedule for _, schedule in known]

@@ -326,7 +326,7 @@ class InFlight(Generic[Task, Result]):
 
         A second Ctrl-C is heard at once. So is the first where tasks run in this very thread, and
         once more where they land: a solver that has heard it may come to its end all the same. Both
-        are heard as ever where the caller has a way of its own.
+        are heard as ever if the caller has a way of its own.
         """
         ours = threading.current_thread() is threading.main_thread()
         if not ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:

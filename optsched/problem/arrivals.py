@@ -62,14 +62,14 @@ class Arrivals:
     """(instance, schedule, before) -> what is decided before a moment: a job, and a sentence."""
     done: Callable[[Any, Any], Any]
     """(instance, schedule) -> from when on each job asks for nothing more, shape (jobs,);
-    infinite where nothing is decided on it."""
+    infinite if nothing is decided on it."""
     unfinished: frozenset[str]
     """Constraints that a schedule breaks for as long as it is not finished."""
     state: Callable[..., Any]
     """What a policy decides with: a class derived from ``optsched.online.State``."""
     replan: Callable[[Any, Any, float, Options], Any] | None = None
     """(instance, schedule, now, options) -> the answer (``optsched.problem.Answer``) of the exact
-    model whose decisions before now are those of the schedule; None where there is no model."""
+    model whose decisions before now are those of the schedule; None if there is no model."""
     unfold: Callable[[Model, str, Any, float], Copy] | None = None
     """(model, name, instance, known) -> the offline model of the instance, added to the model under
     that name. Until the moment ``known`` other jobs may come instead of the instance's: windows

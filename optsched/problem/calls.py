@@ -64,7 +64,7 @@ def pick(known: Mapping[str, Any], name: str, kind: str) -> Any:
 def call_options(function: Callable[..., Any], given: int) -> dict[str, Any] | None:
     """The options a function takes after its first ``given`` arguments, with their defaults.
 
-    None where it takes any option. An option without a default maps to ``inspect.Parameter.empty``.
+    None if it takes any option. An option without a default maps to ``inspect.Parameter.empty``.
     """
     parameters = list(inspect.signature(function).parameters.values())
     if parameters and parameters[-1].kind is inspect.Parameter.VAR_KEYWORD:

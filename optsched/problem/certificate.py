@@ -24,7 +24,7 @@ class Certificate:
     verdict: StatementVerdict
     expected: bool = False
     """Whether it is proven for this instance and schedule, so that its failure refutes one of
-    them; False for what a paper claims without a proof that holds, or where it does not apply."""
+    them; False for what a paper claims without a proof that holds, or if it does not apply."""
     left: float | None = None
     right: float | None = None
     where: Mapping[str, int | float] = field(default_factory=dict)

@@ -21,7 +21,7 @@ def mended(
 ) -> dict[str, Any] | None:
     """The leaf with its multipliers changed a little, so that no such column has a reduced cost.
 
-    None where the rows it uses, ``more`` of its branch among them, do not allow that.
+    None if the rows it uses, ``more`` of its branch among them, do not allow that.
     """
     terms, _ = combined(rows, more, leaf["rows"], leaf["y"])
     scale = leaf["over"] * model.unit

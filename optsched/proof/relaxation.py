@@ -36,7 +36,7 @@ class Relaxed(NamedTuple):
     x: Floats | None
     """The optimum, minimising; None: there is no point, or none that HiGHS could find."""
     y: Floats
-    """Multipliers of the rows: duals, or a Farkas combination; empty where HiGHS gives none."""
+    """Multipliers of the rows: duals, or a Farkas combination; empty if HiGHS gives none."""
     split: Floats
     """Those of the splits that hold, in their order."""
     value: float

@@ -162,7 +162,7 @@ class TreeSearch:
     # leaves
 
     def _leaf(self, node: Node) -> dict[str, Any] | None:
-        """The node closed by the multipliers of its relaxation; None where they do not do."""
+        """The node closed by the multipliers of its relaxation; None if they do not do."""
         relaxed = node.relaxed
         if self.model.empty:
             return {"rows": [], "y": [], "over": 1, "cost": 0}
@@ -328,7 +328,7 @@ class TreeSearch:
         return nodes
 
     def _score(self, value: float, ends: Iterable[float]) -> float:
-        """1 where both children close; otherwise the product of how far they come."""
+        """1 if both children close; otherwise the product of how far they come."""
         need = 1.0 if self.target is None else max(self.near - value, 1e-9)
         return math.prod(max(min((end - value) / need, 1.0), 1e-6) for end in ends)
 

@@ -54,7 +54,7 @@ def verify(form: Any, proof: Mapping[str, Any]) -> Fraction | None:
 
     Returns:
         What no point of the model is better than: from below when it minimises, from above when
-        it maximises; None where there is no point at all.
+        it maximises; None if there is no point at all.
 
     Raises:
         ProofError: the proof proves nothing.
@@ -142,7 +142,7 @@ def leaf_value(
 ) -> Fraction | None:
     """The bound a leaf's multipliers prove on the cost, or on nothing with ``"cost": 0``.
 
-    None where a column has no bound on the side that counts.
+    None if a column has no bound on the side that counts.
     """
     over = _positive(leaf["over"])
     terms, side = combined(rows, branch.rows, leaf["rows"], leaf["y"])

@@ -211,7 +211,7 @@ def _leads(section: Section) -> dict[tuple[str, str], str]:
 
 
 def _order(text: str) -> str:
-    """By what a cell of numbers is sorted: the first of them, nothing where there is none."""
+    """By what a cell of numbers is sorted: the first of them, nothing if there is none."""
     first = (text.split() or [""])[0].rstrip("%")
     try:
         return f"{min(float(first.replace('infinite', 'inf')), 1e300):.9g}"

@@ -242,7 +242,7 @@ def run_pictures(
         instance: of all schedules.
         schedules: by title.
         key: of this part of the page.
-        every: all pictures the problem knows, instead of the first, a Gantt chart where it has one.
+        every: all pictures the problem knows, instead of the first, a Gantt chart if it has one.
     """
     kinds = sorted(problem.pictures, key=lambda kind: kind != "gantt")
     for kind in kinds if every else kinds[:1]:

@@ -233,7 +233,7 @@ def ratio_distribution(ax: Axes, frame: pd.DataFrame, group: str = "heuristic") 
     """Share of the instances whose ratio is at most a value, one line per group.
 
     The share lies within the band between the curve of the low ends and that of the high ends,
-    which are one where all optima are proven. Rows that lack an end are left out; infinite ratios
+    which are one if all optima are proven. Rows that lack an end are left out; infinite ratios
     count, and are never reached.
     """
     table = frame.dropna(subset=["ratio_low", "ratio_high"])

@@ -17,7 +17,7 @@ class Answer:
 
     solution: Solution
     schedule: Any | None = None
-    """The decoded schedule; None without a point, or where the problem is only a relaxation."""
+    """The decoded schedule; None without a point, or if the problem is only a relaxation."""
     check: Mapping[str, Any] | None = None
     """Options of ``check`` under which the schedule counts; None: the problem's own."""
     interpretation: str = ""

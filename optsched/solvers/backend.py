@@ -78,10 +78,10 @@ class Backend(Protocol):
         return self.name
 
     def version(self) -> str:
-        """Version of the solver found, raising ImportError where there is none."""
+        """Version of the solver found, raising ImportError if there is none."""
 
     def solve(self, compiled: MatrixForm, options: Options, start: Floats | None) -> SolverResult:
-        """Solve; ``start`` holds a value per column, NaN where there is none."""
+        """Solve; ``start`` holds a value per column, NaN if there is none."""
 
 
 Solver: TypeAlias = str | Backend

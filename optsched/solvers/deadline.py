@@ -30,7 +30,7 @@ class Deadline:
 
     @property
     def left(self) -> float:
-        """Seconds, below nought once the limit is passed; infinite without a limit."""
+        """Seconds, negative once the limit is passed; infinite without a limit."""
         return math.inf if self.seconds is None else self.seconds - self.spent
 
     @property

@@ -78,7 +78,7 @@ def solve_form(
         compiled: what the solver takes.
         original: the model as written, whose columns come first in ``compiled``.
         options: limits and tolerances.
-        start: a value per column of ``original``, NaN where there is none.
+        start: a value per column of ``original``, NaN if there is none.
         began: ``time.perf_counter()`` when work on the model started.
     """
     given, scaled = compiled, False
@@ -111,7 +111,7 @@ def solve_form(
 
 
 def start_vector(model: Model, values: Mapping[str, Any]) -> Floats:
-    """Return values by name as a vector over all columns, NaN where nothing was said.
+    """Return values by name as a vector over all columns, NaN if nothing was said.
 
     Raises:
         InputError: a name that is no variable's, or values of another shape.

@@ -24,7 +24,7 @@ _ENDLESS = 1e-6  # the same of columns without end, of which a solver's toleranc
 
 
 def dual_bound(compiled: MatrixForm, duals: Floats, value: float) -> float | None:
-    """The bound that row multipliers prove; None where they prove nothing.
+    """The bound that row multipliers prove; None if they prove nothing.
 
     Integrality is ignored, so the bound holds for mixed-integer models, too.
 
@@ -65,7 +65,7 @@ def dual_bound(compiled: MatrixForm, duals: Floats, value: float) -> float | Non
 
 
 def claimed_bound(compiled: MatrixForm, duals: Floats) -> float:
-    """The bound that row multipliers claim, rounding left aside; infinite where they claim none.
+    """The bound that row multipliers claim, rounding left aside; infinite if they claim none.
 
     For finding a claim out that its own duals contradict; :func:`dual_bound` is for proofs.
 
@@ -133,7 +133,7 @@ def is_bounded(compiled: MatrixForm) -> bool:
 
 
 def _room(row: np.ndarray, least: Floats, side: Floats) -> Floats:
-    """What each row leaves to each of its terms, loosened; infinite where it leaves anything."""
+    """What each row leaves to each of its terms, loosened; infinite if it leaves anything."""
     count = len(side)
     endless = np.isinf(least)
     known = np.where(endless, 0.0, least)

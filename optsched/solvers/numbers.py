@@ -194,7 +194,7 @@ def costs_far_apart(compiled: MatrixForm) -> bool:
 def has_endless_column(compiled: MatrixForm, cost: Floats) -> bool:
     """Whether a column in no row has no best value when ``cost`` is minimised.
 
-    CBC (2.10) calls 0 the optimum of such a column where it is free.
+    CBC (2.10) calls 0 the optimum of such a column if it is free.
     """
     matrix = compiled.rows.matrix
     alone = np.bincount(matrix.indices[matrix.data != 0], minlength=len(cost)) == 0

@@ -60,12 +60,12 @@ class ScaledRows:
     coefficients: Integers
     """In the order of the original matrix's entries."""
     lower: Integers
-    """Shape (rows,); out of the row's reach where there is no side."""
+    """Shape (rows,); out of the row's reach if there is no side."""
     upper: Integers
     """Shape (rows,). Both sides are equal and out of reach where no point satisfies the row."""
     slack: Floats
     """Shape (rows,), units of the original row: by how much a point of the integer row can break
-    the original beyond ``SIDE_NOISE``; 0 where nothing was rounded, infinite where 64 bits are
+    the original beyond ``SIDE_NOISE``; 0 if nothing was rounded, infinite if 64 bits are
     too few."""
 
 

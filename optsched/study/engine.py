@@ -84,7 +84,7 @@ class Engine:
         Raises:
             InputError: a worker runs other code than this process; nothing of it is kept.
             ExecutorLostError: the executor is gone.
-            KeyboardInterrupt: also where a solver has heard of it first.
+            KeyboardInterrupt: also if a solver has heard of it first.
         """
         self.store.set_plan(self.plan, self.executor.size())
         yield from self._refilled()

@@ -93,7 +93,7 @@ class Made:
     """What came of making an instance."""
 
     digest: str
-    """Of its content; empty where it could not be made."""
+    """Of its content; empty if it could not be made."""
     message: str = ""
     took: float = 0.0
 

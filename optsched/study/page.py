@@ -89,7 +89,7 @@ def _section(store: Store, results: Ratios, number: int) -> Section:
 
 
 def _worst_runs(store: Store, results: Ratios, number: int, problem: Problem) -> Iterator[Example]:
-    """Of each heuristic of a grid the run with the largest ratio, where it can be shown.
+    """Of each heuristic of a grid the run with the largest ratio, if it can be shown.
 
     Of problems whose pictures are no Gantt charts, that of the first heuristic.
     """
@@ -151,7 +151,7 @@ def _longest_solve(store: Store, results: Ratios, number: int) -> tuple[str, Sol
 
 
 def _instance(problem: Problem, case: PlannedInstance, results: Ratios) -> Any:
-    """The instance of a case made again; None where it is another one now, or gone."""
+    """The instance of a case made again; None if it is another one now, or gone."""
     known = results.plan.recipes.get(case.recipe) if results.plan is not None else None
     try:
         if known is not None:

@@ -51,7 +51,7 @@ class Exact:
     start: Sequence[str] = ()
     """Heuristics of the grid; the solve starts from the best of their schedules."""
     name: str = ""
-    """In tables; empty: the formulation, and the solver where one is named."""
+    """In tables; empty: the formulation, and the solver if one is named."""
     prove: float = 0.0
     """Seconds a proof of the optimum in exact arithmetic may take; 0: none is looked for."""
 

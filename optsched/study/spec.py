@@ -42,7 +42,7 @@ An option of the generator whose value is a list is written as a list of lists. 
 to the file.
 
 A problem's own studies are such a file, each a grid with a ``name``, perhaps a ``summary``, and
-``x``, the option that pictures have on their horizontal axis where it is not the first that varies.
+``x``, the option that pictures have on their horizontal axis if it is not the first that varies.
 """
 
 from __future__ import annotations
@@ -244,7 +244,7 @@ def parse(data: Any, folder: Path) -> Spec:
 
 
 def _with_names(problem: FieldProblem) -> FieldProblem:
-    """Say which fields there are where one is not known."""
+    """Say which fields there are if one is not known."""
     if not problem.allowed.startswith("Extra inputs"):
         return problem
     table, _, name = problem.field.rpartition(".")

@@ -115,7 +115,7 @@ class Store:
 
     @classmethod
     def open(cls, path: str | Path) -> Self:
-        """Open for writing, as the only one; made where there is none.
+        """Open for writing, as the only one; made if there is none.
 
         Raises:
             InputError: the file is another one's, is of another format, or is being written.
@@ -373,7 +373,7 @@ class Store:
         return dict(self._readable(question, lambda recipe, *made: (str(recipe), _made(*made))))
 
     def instance(self, recipe: str) -> Made | None:
-        """What came of making one instance; None where it was not tried."""
+        """What came of making one instance; None if it was not tried."""
         question = "SELECT digest, message, took FROM instances WHERE recipe = ?"
         return next((Made(*line) for line in self._ask(question, [recipe])), None)
 
@@ -394,7 +394,7 @@ class Store:
         return self._long("schedule", key)
 
     def trace(self, key: RunKey) -> str:
-        """The traceback of what a run raised; empty where it raised nothing."""
+        """The traceback of what a run raised; empty if it raised nothing."""
         return self._long("trace", key) or ""
 
     def rows(self, key: RunKey) -> list[dict[str, Any]] | None:

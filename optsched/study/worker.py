@@ -182,7 +182,7 @@ _known_versions: dict[str, dict[str, str]] = {}
 
 
 def _versions(task: RunMethod | RunSweep) -> dict[str, str] | None:
-    """What a result depends on here; None where the code came with the task."""
+    """What a result depends on here; None if the code came with the task."""
     asked = task.asked
     if asked.key not in _known_versions:
         if isinstance(task, RunMethod):

@@ -72,7 +72,7 @@ def complaint(
     Args:
         model: what was solved.
         status: what is true: optimal, infeasible or unbounded.
-        optimum: the true optimum where there is one.
+        optimum: the true optimum if there is one.
         answer: what was said.
         tolerance: relative to ``max(scale, |optimum|)``.
         scale: size of the costs.

@@ -1,6 +1,6 @@
 """All integer points of a tiny model at once, with what follows from them.
 
-Every column holds an interval per point: one value where it is known, the bounds where it is a
+Every column holds an interval per point: one value if it is known, the bounds if it is a
 continuous variable still to be chosen. Intervals of results follow from those of their arguments,
 by code of its own and not by the ranges the model computed.
 """

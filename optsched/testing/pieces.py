@@ -1,6 +1,6 @@
 """What blocks say of continuous variables once the integers are chosen: one of several polyhedra.
 
-Exact where the numbers are sums of few powers of two, as no arithmetic on them rounds then.
+Exact if the numbers are sums of few powers of two, as no arithmetic on them rounds then.
 """
 
 from __future__ import annotations

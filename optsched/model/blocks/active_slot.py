@@ -36,7 +36,7 @@ def last_active(
         model: that says it.
         activity: binary, the last axis is time.
         slots: ascending values of that axis; by default 0, 1, ...
-        empty: value where no slot is active, at most the first slot; by default one less.
+        empty: value if no slot is active, at most the first slot; by default one less.
         name: of the new variable block.
         formula: LaTeX.
 
@@ -68,7 +68,7 @@ def first_active(
         model: that says it.
         activity: binary, the last axis is time.
         slots: ascending values of that axis; by default 0, 1, ...
-        empty: value where no slot is active, at least the last slot; by default one more.
+        empty: value if no slot is active, at least the last slot; by default one more.
         name: of the new variable block.
         formula: LaTeX.
 

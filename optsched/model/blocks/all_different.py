@@ -96,7 +96,7 @@ class AllDifferent(Block):
             self._order(model, least, most)
 
     def _order(self, model: ModelBase, least: Floats, most: Floats) -> None:
-        """A binary per pair of values that may meet: 1 where the first of them is less."""
+        """A binary per pair of values that may meet: 1 if the first of them is less."""
         one, other = np.triu_indices(self.values.shape[-1], 1)
         may_meet = (least[..., one] <= most[..., other]) & (least[..., other] <= most[..., one])
         *sets, pair = np.nonzero(may_meet)

@@ -88,7 +88,7 @@ def check_literal(model: ModelBase, name: str, literal: Expression) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Indicator(Block):
-    """A relation that must hold where all literals are true."""
+    """A relation that must hold if all literals are true."""
 
     literals: tuple[Expression, ...]
     """Binary variables, each of the relation's shape."""

@@ -163,7 +163,7 @@ class Maximum(Block):
 
 
 def _greatest_other(most: Floats) -> Floats:
-    """Greatest value along the last axis without the entry itself; its own where it is alone."""
+    """Greatest value along the last axis without the entry itself; its own if it is alone."""
     if most.shape[-1] == 1:
         return most
     ranked = np.sort(most, axis=-1)

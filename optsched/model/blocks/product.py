@@ -82,13 +82,13 @@ def product(
 
 @dataclass(frozen=True, eq=False)
 class Product(Block):
-    """``result = left * right``; linear rows say it where a factor is integer and bounded."""
+    """``result = left * right``; linear rows say it if a factor is integer and bounded."""
 
     result: Expression
     left: Expression
     right: Expression
     instead: str = _CHOICE
-    """What helps where no factor is integer and the solver does not take it."""
+    """What helps if no factor is integer and the solver does not take it."""
     kind = "product"
     becomes = (Linear,)
     how = "rows by McCormick, exact for a binary factor; a wider integer by its digits"

@@ -126,7 +126,7 @@ class SemiContinuous(Block):
         return np.asarray(np.minimum(np.abs(value), np.maximum(outside, 0.0)))
 
     def lower(self, model: ModelBase) -> None:
-        """Between ``least`` and ``most`` where a binary is 1, between 0 and 0 where it is 0."""
+        """Between ``least`` and ``most`` if a binary is 1, between 0 and 0 if it is 0."""
         on = model.binary(f"{self.name}:on", self.shape)
         model.add(f"{self.name}:least", self.result >= on * self.least)
         model.add(f"{self.name}:most", self.result <= on * self.most)

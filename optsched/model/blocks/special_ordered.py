@@ -92,7 +92,7 @@ class SpecialOrdered(Block):
         return np.asarray(others.min(axis=-1))
 
     def lower(self, model: ModelBase) -> None:
-        """Entries lie between 0 and 0 where no chosen run of neighbours covers them.
+        """Entries lie between 0 and 0 if no chosen run of neighbours covers them.
 
         Raises:
             ModelError: an entry lacks a bound; the message names the variable.

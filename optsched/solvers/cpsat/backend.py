@@ -52,14 +52,14 @@ class CpSat(Backend):
     native = NATIVE
 
     def version(self) -> str:
-        """Version of OR-tools, raising ImportError where there is none."""
+        """Version of OR-tools, raising ImportError if there is none."""
         try:
             return package_version("ortools")
         except PackageNotFoundError as missing:
             raise ImportError("cpsat needs the package ortools") from missing
 
     def solve(self, compiled: MatrixForm, options: Options, start: Floats | None) -> SolverResult:
-        """Solve; ``start`` holds a value per column, NaN where there is none.
+        """Solve; ``start`` holds a value per column, NaN if there is none.
 
         A complete start that satisfies the model is the answer where the solver finds no better.
 

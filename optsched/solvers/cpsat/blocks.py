@@ -57,7 +57,7 @@ def add_blocks(writer: ProtoWriter, compiled: MatrixForm) -> None:
 
 
 def _add_products(writer: ProtoWriter, block: Product) -> None:
-    """Rows that are exact where a factor is binary, the solver's own product elsewhere."""
+    """Rows that are exact if a factor is binary, the solver's own product elsewhere."""
     name, size = block.name, block.result.size
     result, left, right = (e.reshape(size) for e in (block.result, block.left, block.right))
     binary = []
@@ -155,7 +155,7 @@ def _times(block: Intervals | Cumulative) -> tuple[int, ...]:
 
 
 def _presence(block: Intervals | Cumulative) -> Integers | None:
-    """Literals of tasks that may be absent, shape (tasks, 1); None where all are present."""
+    """Literals of tasks that may be absent, shape (tasks, 1); None if all are present."""
     if not block.presence.terms:
         return None
     _, columns, _ = block.presence.terms[0].spelled_out()

@@ -16,7 +16,7 @@ from optsched.model.matrix_form import Rows
 from optsched.solvers.scaling import Flags, Integers, ScaledRows
 
 Implication = tuple[int, list[int]]
-"""A literal and the literals that are true where it is, as the solver writes them."""
+"""A literal and the literals that are true if it is, as the solver writes them."""
 
 
 def negated(literals: Integers) -> Integers:

@@ -24,7 +24,7 @@ class IntegerModel:
     upper: Floats
     """Shape (columns,), integers."""
     objective: ScaledObjective | None
-    """To be minimised; None where every point is optimal."""
+    """To be minimised; None if every point is optimal."""
 
     @property
     def sign(self) -> float:

@@ -18,7 +18,7 @@ def build(model: IntegerModel, start: Floats | None = None) -> Any:
 
     Args:
         model: what to solve.
-        start: a point to begin from, shape (columns,), NaN where nothing is known.
+        start: a point to begin from, shape (columns,), NaN if nothing is known.
 
     Raises:
         UnsupportedError: a row cannot be scaled to integers finely enough, or a block's numbers

@@ -52,7 +52,7 @@ class ProtoWriter:
             if start is None
             else np.clip(np.rint(start), model.lower, model.upper)
         )
-        """Values to begin from, shape (columns,), NaN where none is known."""
+        """Values to begin from, shape (columns,), NaN if none is known."""
 
     # linear functions
 
@@ -139,7 +139,7 @@ class ProtoWriter:
     def add_compiled_rows(
         self, rows: Rows, names: list[tuple[int, str]], literals: Integers | None = None
     ) -> None:
-        """Rows, each enforced by its literals, shape (rows, literals), where there are any.
+        """Rows, each enforced by its literals, shape (rows, literals), if there are any.
 
         Args:
             rows: over the first columns, all or some.

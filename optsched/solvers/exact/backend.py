@@ -37,14 +37,14 @@ class ExactSearch(Backend):
     native: frozenset[str] = frozenset()
 
     def version(self) -> str:
-        """Version of the package, raising ImportError where there is none."""
+        """Version of the package, raising ImportError if there is none."""
         try:
             return package_version("exact")
         except PackageNotFoundError as missing:
             raise ImportError(needs_extra("exact (licence AGPL)", "exact")) from missing
 
     def solve(self, compiled: MatrixForm, options: Options, start: Floats | None) -> SolverResult:
-        """Solve; ``start`` holds a value per column, NaN where there is none.
+        """Solve; ``start`` holds a value per column, NaN if there is none.
 
         Raises:
             UnsupportedError: a variable is continuous or lacks a finite bound, numbers do not fit

@@ -60,14 +60,14 @@ class Gurobi(Backend):
     features = MIXED_INTEGER | {Feature.STOP, Feature.PROGRESS}
 
     def version(self) -> str:
-        """Version of gurobipy, raising ImportError where there is none."""
+        """Version of gurobipy, raising ImportError if there is none."""
         try:
             return package_version("gurobipy")
         except PackageNotFoundError as missing:
             raise ImportError(needs_extra("gurobi", "gurobi")) from missing
 
     def solve(self, compiled: MatrixForm, options: Options, start: Floats | None) -> SolverResult:
-        """Solve; ``start`` holds a value per column, NaN where there is none.
+        """Solve; ``start`` holds a value per column, NaN if there is none.
 
         Raises:
             UnsupportedError: numbers that Gurobi would change, or a model its licence is too small

@@ -18,7 +18,7 @@ _WEIGHT = 1e-9  # smaller weights, relative to the largest, are taken for roundi
 def farkas_rows(compiled: MatrixForm, seconds: float) -> NDArray[np.bool_] | None:
     """Rows whose weighted sum contradicts the bounds (Farkas), shape (rows,).
 
-    None where the linear relaxation is not shown infeasible in the time given, or HiGHS gives no
+    None if the linear relaxation is not shown infeasible in the time given, or HiGHS gives no
     weights. Weights are rounded numbers: that the rows are infeasible remains to be confirmed.
     """
     import highspy

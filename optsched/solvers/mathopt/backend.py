@@ -45,14 +45,14 @@ class MathOpt(MathOptSolver):
     """
 
     def version(self) -> str:
-        """Version of OR-tools, raising ImportError where there is none."""
+        """Version of OR-tools, raising ImportError if there is none."""
         try:
             return package_version("ortools")
         except PackageNotFoundError as missing:
             raise ImportError(f"{self.name} needs the package ortools") from missing
 
     def solve(self, compiled: MatrixForm, options: Options, start: Floats | None) -> SolverResult:
-        """Solve; ``start`` holds a value per column, NaN where there is none.
+        """Solve; ``start`` holds a value per column, NaN if there is none.
 
         Raises:
             UnsupportedError: an integer variable, a number or an option the solver does not take.

@@ -1,7 +1,7 @@
 """A compiled model as MathOpt's protocol buffer.
 
 Linear parts go over as arrays. Blocks that SCIP takes as they are become indicator and quadratic
-constraints, with auxiliary columns behind the model's own where a factor is no plain variable. A
+constraints, with auxiliary columns behind the model's own if a factor is no plain variable. A
 product with a binary factor is linear rows instead, which are exact: as a quadratic constraint,
 SCIP 9.2 (ortools 9.15) has been seen to lose optima and to return points that break it.
 """
@@ -140,7 +140,7 @@ def _add_indicators(proto: Any, extra: _Extra, block: CompiledIndicator) -> None
 def _single_literals(extra: _Extra, block: CompiledIndicator) -> tuple[list[int], bool]:
     """One literal per row, and whether it is true at 0.
 
-    Several literals become one new binary that is 1 where all of them are true.
+    Several literals become one new binary that is 1 if all of them are true.
     """
     if block.literals.shape[1] == 1:
         return block.literals[:, 0].tolist(), not bool(block.active[0])
@@ -250,7 +250,7 @@ def _add_products(proto: Any, extra: _Extra, block: Product) -> None:
 
 
 def _switches(extra: _Extra, factor: Expression, other: Expression) -> NDArray[np.bool_]:
-    """Entries where a factor is binary and the other has finite bounds."""
+    """Entries if a factor is binary and the other has finite bounds."""
     least, most = range_of(factor, extra.domains)
     low, high = range_of(other, extra.domains)
     binary = is_integral(factor, extra.domains) & (least >= 0) & (most <= 1)
@@ -277,7 +277,7 @@ def _add_cones(proto: Any, extra: _Extra, block: RotatedCone) -> None:
 
 
 def _add_sets(proto: Any, extra: _Extra, block: SpecialOrdered) -> None:
-    """Sets, and rows where an entry cannot be 0: SCIP has been seen to fail over such entries."""
+    """Sets, and rows if an entry cannot be 0: SCIP has been seen to fail over such entries."""
     matrix, constants = affine(block.values, len(extra.compiled.cost))
     width = block.values.shape[-1]
     least, most = range_of(block.values, extra.domains)

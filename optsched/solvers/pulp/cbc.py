@@ -57,7 +57,7 @@ class Cbc(Backend):
 
     It can be trusted with an optimum, and with infeasibility said twice: it has been seen (2.10.3)
     to call feasible models infeasible, so that every such claim is asked for again with other
-    settings. It is not trusted where an integer column has a coefficient of 5e8 or more: its
+    settings. It is not trusted if an integer column has a coefficient of 5e8 or more: its
     tolerance of 1e-9 on whole numbers then hides half a unit. There an optimum is "feasible", and
     "infeasible" an error. An optimum of a linear program whose own duals bound nothing is asked
     for again, too.
@@ -76,7 +76,7 @@ class Cbc(Backend):
         return _version()
 
     def solve(self, compiled: MatrixForm, options: Options, start: Floats | None) -> SolverResult:
-        """Solve; ``start`` holds a value per column, NaN where there is none.
+        """Solve; ``start`` holds a value per column, NaN if there is none.
 
         Raises:
             UnsupportedError: numbers CBC would change without a word.
@@ -239,7 +239,7 @@ class _Files:
 
     @property
     def words(self) -> str:
-        """How the summary begins; empty where there is none."""
+        """How the summary begins; empty if there is none."""
         if not self.summary.exists():
             return ""
         with self.summary.open() as summary:

@@ -26,7 +26,7 @@ class Attempt:
     """The model as written. Its columns come first in ``given``."""
     options: Options
     start: Floats | None
-    """A value per column of ``original``, NaN where there is none."""
+    """A value per column of ``original``, NaN if there is none."""
     began: float
     """``time.perf_counter()`` when work on the model started."""
     given: MatrixForm

@@ -28,7 +28,7 @@ def unless_refuted(
     Args:
         result: the answer.
         original: the model as written.
-        start: a value per column, NaN where there is none; None: no start.
+        start: a value per column, NaN if there is none; None: no start.
     """
     if result.status is not Status.INFEASIBLE:
         return result

@@ -57,7 +57,7 @@ def split_solve(
     Args:
         form: the model.
         first: what the solver says of it.
-        ask: what it says of the model with other bounds; None where there is no time left.
+        ask: what it says of the model with other bounds; None if there is no time left.
         judge: an answer with a point, its integers rounded, as the model accepts it.
     """
     sign = -1.0 if form.maximise else 1.0

@@ -118,7 +118,7 @@ def _coarser(value: Floats) -> Floats:
 
 
 def _largest(size: Floats, row: np.ndarray) -> np.ndarray:
-    """The entry of the greatest size in each row that has any but nought."""
+    """The entry of the greatest size in each row that has any but zero."""
     order = np.lexsort((size, row))
     last = np.append(row[order][1:] != row[order][:-1], True)
     chosen = order[last]

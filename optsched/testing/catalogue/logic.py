@@ -99,7 +99,7 @@ def an_indicator_on_a_continuous_row() -> Model:
 
 @case(0.0, countable=False)
 def an_indicator_with_a_wide_range_binds_exactly() -> Model:
-    """A tolerance measured on the large constant would let x be 1 where it must be 0."""
+    """A tolerance measured on the large constant would let x be 1 if it must be 0."""
     m = Model()
     x, b = m.integer("x", upper=1_000_000), m.binary("b")
     m.indicator(b, x <= 0)
