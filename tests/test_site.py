@@ -69,6 +69,8 @@ def test_papers_show_their_models_and_claims(site):
         text = next(site.glob(f"papers/{paper}*")).read_text(encoding="utf-8")
         assert "<math" in text
         assert "constraints in" in text
+        assert "<!-- equations" not in text
+        assert "The paper&rsquo;s numbers" in text or "The paper's numbers" in text
         assert "provisional" in text if "At quick scale" in text else "At full scale" in text
 
 
