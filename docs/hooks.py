@@ -202,7 +202,7 @@ def solves() -> str:
             "exact, the reference first": [
                 m for m in models if not found.formulations[m].relaxation
             ],
-            "relaxations and bounds": dict.fromkeys(
+            "relaxations, bounds and subproblems": dict.fromkeys(
                 [*(m for m in models if found.formulations[m].relaxation), *found.bounds]
             ),
             "proposed by the paper": [h for h, a in found.heuristics.items() if a.proposed],
