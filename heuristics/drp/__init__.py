@@ -39,7 +39,7 @@ _THEOREM_3 = [
 _R_DSR = [
     Guarantee(
         later("formulations.drp.theorems", "factor_of_r_dsr"), against,
-        "capacities may be exceeded; with probability 1 - 1 / n^3",
+        "jobs admitted, whatever capacities say; with probability 1 - 1 / n^3",
         _PAPER + "(32) to (39)",
     )
     for against in ("optimum", "lp2")

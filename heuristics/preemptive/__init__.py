@@ -21,7 +21,7 @@ _FOR_2 = Guarantee(
 _FOR_4 = Guarantee(
     later(_THEOREMS, "factor_for_4"),
     "optimum_4",
-    "the same; by the mean completion of chunks",
+    "machines 1 + epsilon times as fast as those of (4); by the mean completion of chunks",
     "Wang et al., Theorem 3 for (4), as printed",
 )
 

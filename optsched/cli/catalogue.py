@@ -174,6 +174,10 @@ def _card(problem: Problem) -> dict[str, Any]:
                 "summary": h.summary,
                 "online": h.is_online({}),
                 "options": _texts(call_options(h.run, given=2)),
+                "guarantees": [
+                    {"against": g.against, "assumption": g.assumption, "source": g.source}
+                    for g in h.guarantees
+                ],
             }
             for key, h in problem.heuristics.items()
         ],
@@ -209,6 +213,15 @@ def _show(problem: Problem) -> None:
             lines.append((entry["name"], f"{entry['summary']} ({entry['source']}){asks}"))
         if lines:
             print_table([kind[:-1], "what it is, (where it stands), [its options]"], lines)
+    stated = [
+        (one["name"], g["against"], f"{g['source']}; {g['assumption']}")
+        for one in card["heuristics"]
+        for g in one["guarantees"]
+    ]
+    if stated:
+        print_table(
+            ["heuristic", "against", "where it stands; its assumption"], stated, "guarantees"
+        )
     print_table(
         ["option", "type", "default", "meaning"], option_lines(problem), "options of its generator"
     )

@@ -76,7 +76,11 @@ Every = Annotated[
 ]
 Target = Annotated[
     Path | None,
-    option("File to write: ratios as csv or parquet, a report as html.", "--output", "-o"),
+    option(
+        "File to write: ratios as csv or parquet, a summary as md, a report as html.",
+        "--output",
+        "-o",
+    ),
 ]
 Runs = Annotated[bool, typer.Option("--runs", help="Write every run instead of the ratios.")]
 
@@ -98,9 +102,9 @@ def show(
 ) -> None:
     """Show the results of a study, also while it is running.
 
-    -o writes the ratios as a table, one line each, or a report as one HTML file that needs no
-    network: tables, distributions of the ratios, the worst runs, the model's formulas, and what was
-    not proven.
+    -o writes the ratios as a table, one line each; a summary of each grid in Markdown; or a report
+    as one HTML file that needs no network: tables, distributions of the ratios, the worst runs, the
+    model's formulas, and what was not proven.
 
     --plot draws means with their intervals, one panel per problem: a row per heuristic, or against
     an option (--x jobs --y cost).
@@ -122,7 +126,9 @@ def show(
     if output is not None:
         check_target(output)
         check_apart({"--output": output}, {"STUDY": study, "--store": source})
-        if output.suffix != ".html":
+        if output.suffix == ".md":
+            _write_summary(study, store, output)
+        elif output.suffix != ".html":
             _write_table(source, output, runs)
         elif watch:
             _follow(study, store, output, every or EVERY_REPORT)
@@ -158,11 +164,22 @@ def _show_errors(source: Path, json: bool) -> None:
 def _write_table(source: Path, output: Path, runs: bool) -> None:
     from optsched.study.export import check_table_file, write
 
-    check_table_file(output, ".html")
+    check_table_file(output, ".md", ".html")
     results = results_of(source)
     table = results.runs_table() if runs else results.table()
     write(table, output)
     say(f"wrote {output} ({len(table)} lines)")
+    raise typer.Exit(BAD_INPUT if results.damage else YES)
+
+
+def _write_summary(study: Path, store: Path | None, output: Path) -> None:
+    from optsched.instances.document import write_text
+    from optsched.study.markdown import study_markdown
+
+    title, commands = _heading(study, store, output)
+    results = results_of(store_of(study, store))
+    write_text(output, study_markdown(results, title, commands))
+    say(f"wrote {output}")
     raise typer.Exit(BAD_INPUT if results.damage else YES)
 
 

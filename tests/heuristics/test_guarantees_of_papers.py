@@ -1,6 +1,7 @@
 """What the papers state of their algorithms is kept, and violated, on the instances known of."""
 
 from math import log
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +17,10 @@ from formulations.drp.theorems import (
 from formulations.preemptive.instance import Instance as Jobs
 from optsched.evaluation.guarantees import judged
 from optsched.problem import problems
+from optsched.problem.calls import parse_call
+from optsched.study.spec import read
+
+ROOT = Path(__file__).resolve().parents[2]
 
 STATED = {
     ("preemptive", "a_online", "optimum"),
@@ -158,6 +163,24 @@ def test_r_dsr_as_printed_may_admit_nothing_and_corrected_it_keeps_what_is_state
     assert len(found.violations()) == 2
 
 
+def test_r_dsr_is_not_within_3_log_n_over_alpha_and_3_of_lp2_in_general():
+    """One job of two nodes, y = 0.625: it is admitted so often, and otherwise nothing is.
+
+    (35) bounds how many jobs are admitted from above; (39) asks for a bound from below.
+    """
+    job = System.build(
+        node_job=[0, 0], node_rate_bps=1.0, node_data_bytes=1.0, node_servers=[[0], [0]],
+        server_inbound_bps=[10.0], server_compute_flops=1.0, server_outbound_bps=1.0,
+        job_deadline_s=[1.0], job_batch_bytes=1.0, job_flops_per_batch=0.4, job_model_bytes=0.0,
+    )  # fmt: skip
+    assert smallest_capacity_over_demand(job) == pytest.approx(0.5 / 0.4)
+    found = osd.ratios("dsrp", "r_dsr_raw", instances=job, seeds=40, bounds=["lp2"])
+    nothing = [row for row in found.rows if row.cost == 0]
+    assert nothing[0].extra["bound_lp2"] == pytest.approx(0.625)
+    assert judged(found.table(), "lp2")["verdict"].tolist() == ["violated"] * len(nothing)
+    assert 5 <= len(nothing) <= 25  # 15 on average
+
+
 def test_theorem_3_of_r_dr_is_violated_against_lp1():
     """One server, two jobs of three nodes, room for five nodes: 0.6 of LP1, and 0.738 stated."""
     full = System.build(
@@ -171,3 +194,17 @@ def test_theorem_3_of_r_dr_is_violated_against_lp1():
     assert "ratio to lp1_first 1.667, 1.355 stated" in line
     (verdict,) = judged(found.table(), "optimum")["verdict"]
     assert verdict == "kept"
+
+
+def test_the_page_has_every_statement_and_every_algorithm_of_the_study():
+    page = (ROOT / "docs" / "guarantees.md").read_text(encoding="utf-8")
+    study = read(ROOT / "studies" / "guarantees.toml")
+    for grid in study.grids:
+        problem = osd.problem(grid.problem)
+        for text in grid.heuristics:
+            assert f"| `{text}` |" in page
+            for one in problem.heuristic(text)[0].guarantees:
+                assert f"- Against `{one.against}`: {one.source}; {one.assumption}." in page
+    assert {
+        (grid.problem, parse_call(text)[0]) for grid in study.grids for text in grid.heuristics
+    } == {stated[:2] for stated in STATED}

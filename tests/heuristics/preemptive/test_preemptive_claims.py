@@ -16,6 +16,7 @@ from heuristics.preemptive.claims import (
     CLAIMS,
     below,
     falls,
+    far_below_stated,
     insensitive,
     lowest,
     near_one,
@@ -71,6 +72,15 @@ def test_a_reduction_is_that_of_the_best_setting_against_the_best_rival_there():
     assert found.verdict == "holds"
     beyond = reduction(frame, -10.0, ("srtf", "batch_sche"))
     assert beyond.verdict == "direction holds, size does not"
+
+
+def test_a_ratio_is_far_below_what_is_stated_at_half_of_it_and_without_speed_nothing_is():
+    frame = pd.DataFrame({"epsilon": [0.0, 0.5, 1.0, 0.1], "chunk_ratio": [9.0, 1.5, 1.0, 5.4]})
+    found = far_below_stated(frame, 0.5)
+    assert (found.value, found.instances) == (1.0, 3)
+    frame.loc[1, "chunk_ratio"] = 1.51
+    assert far_below_stated(frame, 0.5).value == pytest.approx(2 / 3)
+    assert "the worst 0.503" in far_below_stated(frame, 0.5).note
 
 
 def test_a_trend_holds_if_every_step_goes_its_way():

@@ -216,6 +216,10 @@ def test_a_study_with_a_violated_guarantee_exits_with_1(cli, tmp_path):
         f'[[grid]]\nproblem = "covering"\nseeds = 1\nheuristics = ["{tmp_path}/mine.py:all"]\n'
     )
     assert cli("study", "run", study, "--workers", 1).exit_code == 1
+    cli("study", "show", study, "-o", tmp_path / "told.md")
+    told = (tmp_path / "told.md").read_text()
+    assert "**VIOLATED by" in told
+    assert "- Against `optimum`: Lemma 7; every item fits." in told
     shown = cli("study", "show", study)
     assert shown.exit_code == 1
     assert "VIOLATED by all" in shown.stdout
