@@ -186,7 +186,7 @@ def far_below_stated(frame: pd.DataFrame, share: float) -> Finding:
     parts = frame["chunk_ratio"] / frame["epsilon"].map(gain)
     parts = parts[frame["epsilon"] > 0]
     note = f"counted are runs at most {share:g} of what is stated; the worst {parts.max():.3g}"
-    return counted([bool(one) for one in parts <= share], note=note)
+    return counted([bool(one) for one in parts <= share], every=True, note=note)
 
 
 def falls(frame: pd.DataFrame, column: str) -> Finding:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from optsched.evaluation.guarantees import stated_against, violations
-from optsched.evaluation.tables import frame, granted_more, interpretations, summarise
+from optsched.evaluation.tables import frame, remarks, summarise
 from optsched.study.layout import Layout, PlannedInstance
 from optsched.study.view import summary_cells
 
@@ -46,8 +46,7 @@ def _grid(layout: Layout, cases: Sequence[PlannedInstance], table: pd.DataFrame)
     rows = [[f"`{line[0]}`", *(line[i] for i in kept[1:])] for line in lines]
     marks = ["---", *("---:" for _ in kept[1:])]
     yield "\n".join(f"| {' | '.join(cells)} |" for cells in ([head[i] for i in kept], marks, *rows))
-    told = filter(None, (interpretations(table), granted_more(table)))
-    for line in told:
+    for line in remarks(table):
         yield f"{line[0].upper()}{line[1:]}."
     guarantees = layout.comparison.guarantees if layout.comparison is not None else {}
     stated = {
