@@ -45,12 +45,6 @@ PUBLIC = re.compile(
 """Modules that are. What a package's ``__all__`` names stands under the package."""
 
 
-MEASURED = (
-    ("README.md", "benchmarks.md", ""),
-    ("claims_readings.md", "reference/claims_readings.md", "../"),
-)
-"""Figures that are kept beside the benchmarks: the file, its page, the way up from the page."""
-
 QUICK = "optsched.session"
 """The one page of the reference where there is no time for all."""
 
@@ -110,10 +104,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         for name, content in parts.items():
             where = f"notebooks/{name}" if name.endswith(".md") else f"notebooks/{path.stem}/{name}"
             files.append(File.generated(config, where, content=content))
-    for source, where, up in MEASURED:
-        text = (ROOT / "benchmarks" / source).read_text(encoding="utf-8")
-        content = text.replace("](../docs/", f"]({up}")
-        files.append(File.generated(config, where, content=content))
+    text = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
+    content = text.replace("](../docs/", "](")
+    files.append(File.generated(config, "benchmarks.md", content=content))
     return files
 
 
@@ -169,7 +162,7 @@ def as_page(path: Path, *, execute: bool) -> dict[str, str | bytes]:
     return {f"{path.stem}.md": text} | pictures
 
 
-LONG = ("claims.md", *(where for _, where, _ in MEASURED))
+LONG = ("claims.md", "benchmarks.md")
 """Pages that are numbers for the most part, which nobody searches."""
 
 

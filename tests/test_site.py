@@ -35,7 +35,7 @@ def test_the_site_builds_without_a_warning_and_names_every_page(site):
     pages = {
         path.relative_to(ROOT / "docs").with_suffix("") for path in (ROOT / "docs").rglob("*.md")
     }
-    pages |= {Path("benchmarks"), Path("reference/claims_readings")}
+    pages |= {Path("benchmarks")}
     pages |= {*(Path("notebooks") / path.stem for path in NOTEBOOKS)}
     for page in pages:
         assert list(site.glob(f"{page}.html")) or list(site.glob(f"{page}/index.html")), page

@@ -78,8 +78,8 @@ def read_level(
     column: str,
     room: float,
     *,
-    nodes: str = NODES.values[0],
-    random: str = RANDOM.values[0],
+    nodes: str = "own batch",
+    random: str = "queued",
 ) -> Finding:
     """A value of one method on one drone, as the method is read."""
     return level(frame, printed, drone, _read(method, nodes, random), column, room)

@@ -205,7 +205,8 @@ def held(instance: Instance, assoc: Integers) -> Floats:
     """Data that each server collects, MB, and keeps until the jobs decided together are done."""
     there = assoc >= 0
     megabytes = instance.node_data_bytes[there] / 1e6
-    return np.bincount(assoc[there], weights=megabytes, minlength=SERVERS)
+    total: Floats = np.bincount(assoc[there], megabytes, SERVERS).astype(np.float64)
+    return total
 
 
 def by_r_dr(requests: Requests, rng: np.random.Generator) -> Course:

@@ -96,7 +96,7 @@ def _least(
         other = _table(frame, "without_worst", fifo, oasis, **where)
         share = (other["okita"] <= other[list(BASELINES)].min(axis=1)).mean()
         note += f", without the worst job on {share:.0%}"
-    more = {name: np.log(table[name] / table["okita"]) for name in BASELINES}
+    more = {name: (table[name] / table["okita"]).map(np.log) for name in BASELINES}
     parts = {
         f"{name} with {value} {at_every}": part.tolist()
         for name, of in more.items()

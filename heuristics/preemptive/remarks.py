@@ -32,7 +32,7 @@ REMARKS = {
     "preempts_a_online_srtf": "a suspended gang counts by its size: with a worker per chunk SRTF "
     "suspends more workers than A_online, with the trace's gangs fewer",
     "ratio_below_paper": "below 1.7 on every instance from epsilon = 0.2 on; at 0.1 the mean "
-    "is 1.70 itself and the worst 1.82",
+    "is 1.69 and the worst 1.82",
     "ratio_falls_best": "it rises in one step of one instance of 250, by 0.005",
     "ratio_near_one_best": "asked is no worse than optimal: at 1.5 times the speed A_online stays "
     "below a bound for a machine of speed 1",

@@ -14,7 +14,6 @@ from heuristics.common.claims.claim import (
     Claim,
     ClaimVerdict,
     Judged,
-    Printed,
     Under,
 )
 from heuristics.common.claims.readings import best, fits, said
@@ -103,10 +102,10 @@ def verdict_of(item: Judged) -> str:
 
 def printed(claim: Claim) -> str:
     """The printed number or range with its unit; nothing where there is none."""
-    ends: tuple[Printed, ...] = ()
+    ends: tuple[float, ...] = ()
     if claim.printed is not None:
         ends = claim.printed if isinstance(claim.printed, tuple) else (claim.printed,)
-    return _with_unit(" to ".join(number(float(end)) for end in ends), claim.unit)
+    return _with_unit(" to ".join(map(number, ends)), claim.unit)
 
 
 READING = ("interpretation", "measured", "interval", "n", "verdict")

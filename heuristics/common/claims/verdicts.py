@@ -219,13 +219,14 @@ def counted(holds: Sequence[bool | None], *, every: bool = False, note: str = ""
         >>> [counted([True] * 9 + [False], every=every).verdict for every in (False, True)]
         ['direction holds, size does not', 'fails']
     """
+    if not holds:
+        return Finding(NOTHING, note=note)
     signs = [bool(sign) for sign in holds if sign is not None]
     count, hits = len(signs), sum(signs)
     if len(holds) > count:
         note = joined(note, f"{len(holds) - count} of {len(holds)} are ties")
     if not count:
-        verdict: ClaimVerdict = "fails" if len(holds) else NOTHING
-        return Finding(verdict, 0.0, instances=len(holds), note=note)
+        return Finding("fails", 0.0, instances=len(holds), note=note)
     tail = (1 - CONFIDENCE) / 2
     low = float(stats.beta.ppf(tail, hits, count - hits + 1)) if hits else 0.0
     high = float(stats.beta.ppf(1 - tail, hits + 1, count - hits)) if hits < count else 1.0
