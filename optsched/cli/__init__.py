@@ -83,6 +83,8 @@ _add(
     "optsched problems preemptive --fields",
     "optsched import preemptive jobs.csv --column release_time=submitted_s/3600 "
     "--edge-servers 2 --workers workers.csv -o inst.json",
+    "optsched import preemptive inst.json --tables tables",
+    "optsched import preemptive tables -o inst.json",
     part=ONE,
     cls=OpenEnded,
 )

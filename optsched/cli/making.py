@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -66,8 +67,18 @@ def generate(
 def import_(
     context: typer.Context,
     problem_name: ProblemName,
-    table: Annotated[Path, argument("CSV or Excel table, a line per job.", metavar="CSV")],
-    output: Annotated[Path, option("File to write.", "--output", "-o")],
+    table: Annotated[
+        Path,
+        argument(
+            "CSV or Excel table, a line per job; a folder of --tables; or an instance file.",
+            metavar="CSV",
+        ),
+    ],
+    output: Output = None,
+    tables: Annotated[
+        Path | None,
+        option("Folder to write the instance to as tables that this command reads again."),
+    ] = None,
     column: Columns = None,
     entries: Annotated[
         str,
@@ -97,22 +108,29 @@ def import_(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Make an instance file from a table of your own.
+    """Make an instance file from a table of your own, or tables from an instance.
 
     "optsched problems PROBLEM --fields" lists the fields and their units. Everything that is not in
     the table is an option. A list is a CSV file (--workers workers.csv, whose column "count" may
     stand for equal lines), JSON, or a number of entries (--edge-servers 3). A single field is its
     value (--slot-hours 0.5). --mapping reads all of this from a file; options typed override it.
     """
-    from optsched.instances.document import save
-    from optsched.instances.importing import read_table
+    from optsched.instances.document import load, save
+    from optsched.instances.exporting import MAPPING
+    from optsched.instances.importing import is_table, read_table
     from optsched.instances.mapping import TableMapping
     from optsched.problem import problem
 
     found = problem(problem_name)
     more = extra_options(context.args)
+    if output is None and tables is None:
+        raise InputError.of("--output", "(missing)", "a file to write, or --tables FOLDER")
     check_target(output)
     check_target(save_mapping)
+    check_target(None if tables is None else tables / MAPPING)
+    folder = table if table.is_dir() else None
+    if folder is not None and mapping is None:
+        mapping = folder / MAPPING
     check_apart(
         {"--output": output, "--save-mapping": save_mapping},
         {"CSV": table, "--mapping": mapping if mapping != save_mapping else None}
@@ -126,14 +144,33 @@ def import_(
         origin=origin or known.origin,
         fields=known.fields | more,
     )
-    save(told.instance(found, read_table(table)), output)
+    if folder is not None:
+        table = folder / f"{told.entries}.csv"
+    if is_table(table):
+        instance = told.instance(found, read_table(table))
+    else:
+        instance = load(found.instance_type, table)
+    files = [] if tables is None else _save_tables(found.tables_of(instance), tables, table)
+    if output is not None:
+        save(instance, output)
+        files.append(output)
     if save_mapping is not None:
         told.save(save_mapping)
         say(f"wrote {save_mapping}")
     if json:
-        print_json({"problem": problem_name, "file": str(output)})
+        file = None if output is None else str(output)
+        print_json({"problem": problem_name, "file": file, "files": [str(one) for one in files]})
     else:
-        say(f"wrote {output}")
+        say(f"wrote {', '.join(map(str, files))}")
+
+
+def _save_tables(given: Mapping[str, Any], folder: Path, source: Path) -> list[Path]:
+    """Write tables to a folder, unless one of them would replace what they were read from."""
+    from optsched.instances.exporting import MAPPING, save_tables
+
+    written = {f"--tables, {name}": folder / f"{name}.csv" for name in given}
+    check_apart(written | {"--tables": folder / MAPPING}, {"CSV": source})
+    return save_tables(given, folder)
 
 
 def _equation(text: str) -> tuple[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fractions import Fraction
@@ -55,6 +56,8 @@ def column_values(table: pd.DataFrame, source: str, field: Field | None, scale: 
     if name not in table:
         raise _no_column(table, source)
     column = table[name]
+    if field and field.kind is str and not parts:
+        return column
     target = field.unit if field else ""
     if (dates := _seconds(column, scale.origin)) is not None:
         if parts and (parts["sign"] or parts["unit"]):
@@ -78,17 +81,17 @@ def cell(column: pd.Series[Any], row: int, line: str) -> Any:
         line: how messages call the row.
 
     Raises:
-        InputError: it is a list in brackets that is not JSON.
+        InputError: it is a list in brackets, or a text in quotes, that is not JSON.
     """
     found = column.iloc[row]
     value = found.item() if isinstance(found, np.generic) else found
     if isinstance(value, str):
-        if not re.fullmatch(r"\s*\[.*\]\s*", value):
+        if not re.fullmatch(r"\s*(\[.*\]|\".*\")\s*", value):
             return value
         try:
             return json.loads(value)
         except (ValueError, RecursionError) as error:
-            allowed = f'a list such as "[1, 2]" in JSON ({error})'
+            allowed = f"a list such as [1, 2], or a text in quotes, in JSON ({error})"
             raise InputError.of(f"{line}, {column.name}", value, allowed) from None
     if isinstance(value, float):
         if value != value:
@@ -99,8 +102,12 @@ def cell(column: pd.Series[Any], row: int, line: str) -> Any:
 
 def as_in_file(value: Any, field: Field) -> Any:
     """Return a cell as a file has the field: null for what is unlimited, a text that looks like
-    a number as a text.
+    a number as a text, and a number that stands among lists as a number.
     """
+    if isinstance(value, str) and field.kind is not str and not field.index_of:
+        with suppress(ValueError):
+            number = float(value)
+            value = int(number) if number.is_integer() else number
     if field.unlimited and value == math.inf:
         return None
     return str(value) if field.kind is str and isinstance(value, int | float) else value

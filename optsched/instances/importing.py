@@ -156,6 +156,10 @@ def read_table(path: str | Path) -> pd.DataFrame:
     csv.writer(text).writerows([header, *(cells for _, cells in filled)])
     text.seek(0)
     table = pd.read_csv(text, keep_default_na=False, na_values=[""], skip_blank_lines=False)
+    for place, kind in enumerate(table.dtypes):
+        if kind.kind == "f":  # pandas 2 may miss the last digit
+            exact = [float(cells[place] or "nan") for _, cells in filled]
+            table.isetitem(place, exact)
     with text_file(path) as file:
         if delimiter(file.readline()) == ";":
             table = table.apply(_with_points)

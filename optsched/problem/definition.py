@@ -379,6 +379,27 @@ class Problem:
             raise InputError.of("problem", self.name, "one whose instances declare their fields")
         return instance_from(self.instance_type, table, columns, **rest)
 
+    def tables_of(self, instance: Any) -> dict[str, Any]:
+        """An instance as the tables and single fields that ``instance_from`` takes, by name.
+
+        Raises:
+            InputError: the instances of this problem declare no fields.
+
+        Example:
+            >>> wang = problem("preemptive")
+            >>> drawn = wang.generate(np.random.default_rng(1), jobs=3, servers=2)
+            >>> tables = wang.tables_of(drawn)
+            >>> list(tables), list(tables["workers"])
+            (['jobs', 'edge_servers', 'workers', 'parameter_servers'], ['worker', 'server', 'type'])
+            >>> wang.instance_from(tables.pop("jobs"), **tables).jobs
+            3
+        """
+        from optsched.instances.exporting import tables_of
+
+        if not isinstance(instance, Declared):
+            raise InputError.of("problem", self.name, "one whose instances declare their fields")
+        return tables_of(instance)
+
     def formulation(self, text: str) -> tuple[Formulation | ExactMethod, dict[str, Any]]:
         """Look up the formulation or exact method that ``name(option=value, ...)`` names.
 
