@@ -26,17 +26,19 @@ from optsched.solvers.cpsat.proto import build
 
 HEAD = """# Fifteen classic models
 
-Each model takes at most twenty lines, and solvers of two families agree on its optimum. The table compares it
-with the same model in linopy, CVXPY or CPMpy, whichever states it best (`benchmarks/classic_models/theirs.py`).
+Each model takes at most twenty lines, and solvers of two families agree on its optimum. The table
+compares it with the same model in linopy, CVXPY or CPMpy, whichever states it best
+(`benchmarks/classic_models/theirs.py`).
 
 - *lines* are those of the function that states the model.
-- *ms* is CPU time until a solver could start, the best of several runs on one machine. Ours is lowered and
-  assembled (for CP-SAT, if the other tool is CPMpy). The other tool prepares the model for its own solver. The
-  models are tiny, so the fixed cost is compared.
+- *ms* is CPU time until a solver could start, the best of several runs on one machine. Ours is
+  lowered and assembled (for CP-SAT, if the other tool is CPMpy). The other tool prepares the model
+  for its own solver. The models are tiny, so the fixed cost is compared.
 
-The code begins with `import numpy as np`, `import pandas as pd` and `from optsched import Model`. Three arrays
-that some models share are defined at the top of `benchmarks/classic_models/ours.py`. The command
-`python benchmarks/classics.py --page docs/classics.md` makes this page, and a test checks all but the times.
+The code begins with `import numpy as np`, `import pandas as pd` and `from optsched import Model`.
+Three arrays that some models share are defined at the top of `benchmarks/classic_models/ours.py`.
+The command `python benchmarks/classics.py --page docs/classics.md` makes this page, and a test
+checks all but the times.
 """
 
 
