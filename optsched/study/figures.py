@@ -36,6 +36,8 @@ class Printed:
     """On the vertical axis; a factor if ``of`` names a series."""
     of: str = ""
     """Series whose means the factor applies to; empty: none."""
+    added: bool = False
+    """Whether the value is added to the means of ``of``, not a factor."""
     at: float | str | None = None
     """Place on the horizontal axis; None: every place."""
     panel: str = ""
@@ -61,6 +63,8 @@ class PaperFigure:
     """Names as printed, in the printed order."""
     over_time: bool = False
     """Whether means are drawn as steps without intervals, each until the next place."""
+    logarithmic: bool = False
+    """Whether the vertical axis is: if one series is so far above that the others lie at zero."""
     printed: tuple[Printed, ...] = ()
     note: str = ""
     """How the setting differs from the paper's, or what the paper leaves open."""
@@ -118,7 +122,11 @@ class PaperFigure:
             self._panel(ax, here)
             self._mark(ax, here, name)
             label = self.y if isinstance(self.y, str) else self.y[name]
-            ax.set(xlabel=self.x, ylabel=label, ylim=(min(0.0, here["y"].min()), None))
+            ax.set(xlabel=self.x, ylabel=label)
+            if self.logarithmic:
+                ax.set_yscale("log", nonpositive="clip")
+            else:
+                ax.set_ylim(bottom=min(0.0, here["y"].min()))
             if name:
                 ax.set_title(name, loc="left", fontsize="medium", pad=8)
             _legend_below(ax)
@@ -147,10 +155,14 @@ class PaperFigure:
         """Mark what is printed: a line if it is said of all places, a star at each place else."""
         names = [str(one) for one in points["x"].unique()]
         numeric = points["x"].dtype.kind in "if"
-        for index, one in enumerate(self.printed):
+        texts = list(dict.fromkeys(one.text for one in self.printed))
+        named = set[str]()  # marks of one text share a look and an entry in the legend
+        for one in self.printed:
             if one.panel not in ("", panel):
                 continue
-            label = f"printed: {one.text}"
+            index = texts.index(one.text)
+            label = "_" if one.text in named else f"printed: {one.text}"
+            named.add(one.text)
             if not one.of and one.at is None:
                 look = ("--", ":", "-.")[index % 3]
                 ax.axhline(one.value, color="grey", linestyle=look, linewidth=1, label=label)
@@ -158,7 +170,8 @@ class PaperFigure:
             part = points if one.at is None else points[points["x"] == one.at]
             if one.of:
                 found = part[part["series"] == one.of].groupby("x", sort=False)["y"].mean()
-                places, values = list(found.index), [one.value * mean for mean in found]
+                places = list(found.index)
+                values = [mean + one.value if one.added else mean * one.value for mean in found]
             else:
                 places, values = [one.at], [one.value]
             at = places if numeric else [names.index(str(place)) for place in places]

@@ -7,14 +7,24 @@ from pathlib import Path
 
 import pytest
 
+from heuristics.aerialedge.figures import FIGURES as AERIALEDGE
+from heuristics.batch.figures import FIGURES as BATCH
+from heuristics.drp.figures import FIGURES as DRP
+from heuristics.okita.figures import FIGURES as OKITA
 from heuristics.preemptive.figures import FIGURES as PREEMPTIVE
 from optsched.study.sweep import Sweep
 
-PAPERS = {"preemptive": (PREEMPTIVE, range(3, 14))}
+PAPERS = {
+    "preemptive": (PREEMPTIVE, range(3, 14)),
+    "okita": (OKITA, range(4, 15)),
+    "batch": (BATCH, range(3, 15)),
+    "drp": (DRP, range(2, 35)),
+    "aerialedge": (AERIALEDGE, range(4, 10)),
+}
 """Figures of each paper, and the numbers that its evaluation has."""
 
-LEAST = {"jobs": 3, "servers": 2}
-"""What a task may be shrunk to; a tenth of it is run."""
+LEAST = {"jobs": 3, "servers": 2, "sites": 2, "horizon": 20}
+"""What a task may be shrunk to; a fiftieth of it is run."""
 
 DRAWN = [
     pytest.param(figure, id=f"{name}_{figure.number}")
@@ -25,18 +35,18 @@ DRAWN = [
 
 
 @cache
-def _observed(sweep, task):
-    return sweep.observe(**dict(task))
+def _observed(observe, task):
+    return observe(**dict(task))
 
 
 def small(sweep: Sweep):
-    """What a sweep measures, with one seed and a tenth of the sizes, which keep their names."""
-    tasks = [task for task in sweep.tasks("quick") if task.get("seed", 0) == 0]
+    """What a sweep measures at a fiftieth of its sizes, which keep their names, with one seed."""
+    tasks = [task for task in sweep.tasks("full") if task.get("seed", 0) == 0]
     measured = []
     for task in tasks:
-        less = {key: max(LEAST[key], value // 10) if key in LEAST else value
+        less = {key: max(LEAST[key], value // 50) if key in LEAST else value
                 for key, value in task.items()}  # fmt: skip
-        measured.append((task, _observed(sweep, tuple(less.items()))))
+        measured.append((task, _observed(sweep.observe, tuple(sorted(less.items())))))
     return Sweep.frame(measured)
 
 
