@@ -1,7 +1,7 @@
 """LLM inference under a KV-cache limit: requests whose memory grows with every token.
 
 ``PROBLEM`` is what ``optsched`` finds by its entry point. The problem is stated in several papers;
-the numbers are those of the guide's page.
+the numbers are those of the modules. ``exact`` is ours.
 
 =============================== ===================================================================
 the problem                     file
@@ -14,6 +14,7 @@ requests that arrive one by one ``online``
 """
 
 from formulations.llm_inference.check import check, cost, latencies
+from formulations.llm_inference.exact.method import METHODS, shortest_inserted
 from formulations.llm_inference.generator import GeneratorOptions, generate
 from formulations.llm_inference.hindsight import FORMULATIONS
 from formulations.llm_inference.instance import Instance
@@ -34,8 +35,10 @@ PROBLEM = Problem(
     cost=cost,
     generate=generate,
     generator_options=GeneratorOptions,
-    formulations={f.name: f for f in FORMULATIONS},
-    reference="hindsight",
+    formulations={f.name: f for f in (*METHODS, *FORMULATIONS)},
+    reference="by_states",
+    proof_model="hindsight",
+    construct=shortest_inserted,
     unit="rounds",
     check_options=lambda schedule: {"restarts": schedule.restarts},
     flow_times=latencies,

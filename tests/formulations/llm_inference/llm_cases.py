@@ -23,12 +23,27 @@ def schedule_of(instance, starts):
 
 
 def brute_force(instance, horizon):
-    """Least cost over all starts within a horizon."""
-    ranges = [
-        range(a, horizon - o + 1) for a, o in zip(instance.arrival, instance.output, strict=True)
-    ]
-    schedules = (schedule_of(instance, starts) for starts in itertools.product(*ranges))
-    return min(cost(instance, made) for made in schedules if not check(instance, made))
+    """Least cost over all starts within a horizon; a start is tried unless the sum is too large."""
+    ramps = [s + np.arange(1, o + 1) for s, o in zip(instance.prompt, instance.output, strict=True)]
+    load, best = np.zeros(horizon, dtype=np.int64), np.inf
+
+    def extend(i, total):
+        nonlocal best
+        if i == instance.requests:
+            best = min(best, total)
+            return
+        for start in range(int(instance.arrival[i]), horizon - len(ramps[i]) + 1):
+            latency = start + len(ramps[i]) - int(instance.arrival[i])
+            if total + latency >= best:
+                return
+            held = load[start : start + len(ramps[i])]
+            if (held + ramps[i] <= instance.memory).all():
+                held += ramps[i]
+                extend(i + 1, total + latency)
+                held -= ramps[i]
+
+    extend(0, 0)
+    return best
 
 
 def left_shifted(instance, *, chronological=True):

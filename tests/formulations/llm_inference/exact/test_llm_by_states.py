@@ -1,0 +1,86 @@
+"""The search over states: optima, bounds at every end, and the cliques that bound it."""
+
+import itertools
+
+import numpy as np
+import pytest
+from llm_cases import FOUR, NO_ORDER, WAITING_HELPS, brute_force, drawn, schedule_of, tiny
+
+from formulations.llm_inference import PROBLEM
+from formulations.llm_inference.check import check, loads
+from formulations.llm_inference.exact.relaxation import conflicts, reduced_costs
+from optsched.solvers.deadline import Deadline
+from optsched.solvers.options import Options
+
+
+def solved(instance, **options):
+    own = {k: options.pop(k) for k in ("width", "growth", "compared") if k in options}
+    return PROBLEM.solve("by_states", instance, options=Options(**options), **own).solution
+
+
+def test_the_worked_examples_are_solved_where_requests_must_wait():
+    for instance, optimum in ((FOUR, 16), (WAITING_HELPS, 19), (NO_ORDER, 20)):
+        found = solved(instance)
+        assert found.status == "optimal"
+        assert found.objective == found.bound == optimum
+
+
+@pytest.mark.parametrize("requests", [3, 4])
+@pytest.mark.parametrize("seed", range(8))
+def test_the_search_finds_the_least_cost_over_all_starts(seed, requests):
+    instance = tiny(seed, requests)
+    found = solved(instance)
+    assert found.objective == found.bound == brute_force(instance, 5 + int(instance.output.sum()))
+
+
+@pytest.mark.parametrize("arrivals", ["at_once", "poisson"])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_search_and_the_integer_program_agree(seed, arrivals):
+    instance = drawn(seed, requests=4, arrivals=arrivals)
+    program = PROBLEM.solve("hindsight", instance, options=Options(time_limit=60)).solution
+    assert program.status == "optimal"
+    assert solved(instance).objective == program.objective
+
+
+@pytest.mark.parametrize("asked", [{"width": 1}, {"width": 1, "compared": 0}, {"growth": 2.0}])
+def test_no_parameter_changes_the_optimum(asked):
+    instance = drawn(1, requests=6)
+    assert solved(instance, **asked).objective == solved(instance).objective
+
+
+def test_a_search_that_is_cut_short_has_a_schedule_and_a_bound_around_the_optimum():
+    instance = drawn(2, requests=8)
+    optimum = solved(instance).objective
+    short = solved(instance, time_limit=0.3)
+    assert short.bound <= optimum <= short.objective
+
+
+def test_more_requests_than_a_state_holds_are_bounded():
+    found = solved(drawn(0, requests=70), time_limit=3)
+    assert found.status == "feasible"
+    assert 0 < found.bound <= found.objective
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_two_requests_conflict_where_their_memory_overflows(seed):
+    instance = tiny(seed, 4)
+    apart = conflicts(instance)
+    reach = apart.shape[2] // 2
+    for i, j in itertools.permutations(range(4), 2):
+        pair = instance.select({"requests": [i, j]})
+        for d in range(-reach, reach + 1):
+            made = schedule_of(pair, [max(0, -d), max(0, d)])
+            assert apart[i, j, d + reach] == (loads(pair, made).max() > instance.memory)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_reduced_costs_bound_every_schedule(seed):
+    instance = tiny(seed, 3)
+    rounds = 20
+    last = instance.arrival + 6
+    costs = reduced_costs(instance, last, rounds, Deadline(5.0))
+    for starts in itertools.product(range(10), repeat=3):
+        made = schedule_of(instance, starts)
+        if not check(instance, made):
+            reduced = costs.cost[np.arange(3), list(starts)].sum() + costs.constant
+            assert costs.value - 1e-6 <= reduced <= sum(starts) + 1e-6
