@@ -15,6 +15,7 @@ import numpy as np
 
 from formulations.okita.horizon import Windows
 from formulations.okita.instance import Floats, Instance, Integers
+from formulations.okita.one_job.labels import cheapest_by_labels
 from formulations.okita.one_job.lattice import cheapest_paths
 from formulations.okita.one_job.paths import JobTerms, Path, free_terms, path_cost, priced_terms
 from formulations.okita.one_job.planner import Planner
@@ -140,12 +141,16 @@ class Pricing:
         """
         terms, search = self.terms(block, duals.rows, duals.weight), self.planner.searches[block]
         paths, bound = search.cheapest(terms)
-        lattice = self.planner.lattices[block]
+        lattice, exact = self.planner.lattices[block], list[Path]()
         improves = bool(paths) and paths[0].price < duals.threshold
-        if lattice is not None and bound < duals.threshold and (duals.exact or not improves):
+        if bound < duals.threshold and (duals.exact or not improves):
             limit = min([duals.threshold, *(one.price for one in paths)])
-            exact = list(cheapest_paths(self.instance, lattice, terms, below=limit))
-            bound = max(bound, min([limit, *(one.price for one in exact)]))
+            if lattice is not None:
+                exact = list(cheapest_paths(self.instance, lattice, terms, below=limit))
+                bound = max(bound, min([limit, *(one.price for one in exact)]))
+            elif search.by_server and duals.exact:
+                exact, low = cheapest_by_labels(search, terms, limit)
+                bound = max(bound, low)
             paths = exact + paths
         return Priced([self.column(block, own) for own in paths[:OFFERED]], bound)
 

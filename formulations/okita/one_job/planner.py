@@ -23,6 +23,7 @@ from formulations.okita.horizon import (
 )
 from formulations.okita.instance import Floats, Instance, Integers
 from formulations.okita.one_job.greedy import Greedy
+from formulations.okita.one_job.labels import cheapest_by_labels
 from formulations.okita.one_job.lattice import (
     Lattice,
     Levels,
@@ -120,7 +121,11 @@ class Planner:
         if self.lattices[i] is not None:
             return path, path.price
         terms = free_terms(self.instance, i, self._reach(i, path.price, int(self._needed[i])))
-        _, bound = self.searches[i].cheapest(terms)
+        search = self.searches[i]
+        _, bound = search.cheapest(terms)
+        if search.by_server and bound < path.price:
+            found, bound = cheapest_by_labels(search, terms, path.price)
+            path = min([path, *found], key=lambda one: one.price)
         return path, min(max(bound, float(self._site_bounds[i])), path.price)
 
     def best(self, i: int, terms: JobTerms, *, quick: bool = False) -> Path | None:
@@ -129,11 +134,15 @@ class Planner:
         Args:
             i: the job.
             terms: its prices and limits.
-            quick: search the lattice only if it is small.
+            quick: search the lattice only if it is small, and no labels.
         """
-        lattice = self.lattices[i]
+        lattice, search = self.lattices[i], self.searches[i]
         if lattice is None or (quick and len(lattice.level) > SMALL_LATTICE):
-            return next(iter(self.searches[i].cheapest(terms)[0]), None)
+            paths, bound = search.cheapest(terms)
+            limit = paths[0].price if paths else np.inf
+            if search.by_server and bound < limit and not quick:
+                paths = cheapest_by_labels(search, terms, limit, thorough=False)[0] + paths
+            return next(iter(paths), None)
         return next(cheapest_paths(self.instance, lattice, terms), None)
 
     def optimum(

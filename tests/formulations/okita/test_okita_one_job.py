@@ -11,6 +11,7 @@ from formulations.okita.check import check, cost
 from formulations.okita.horizon import affordable, flow_cut_off
 from formulations.okita.one_job import planner as planning
 from formulations.okita.one_job.greedy import in_turn
+from formulations.okita.one_job.labels import cheapest_by_labels
 from formulations.okita.one_job.lattice import Levels, build_lattice, cheapest_paths
 from formulations.okita.one_job.paths import (
     FreeCapacity,
@@ -85,6 +86,28 @@ def test_the_optimum_of_one_job_lies_between_bound_and_schedule_of_its_units(see
                 assert exact.price <= path.price + 1e-7
                 alone = instance.select_jobs([i])
                 assert check(alone, path_schedule(alone, 0, path)) == []
+
+
+@settings(max_examples=20, deadline=None, derandomize=True)
+@given(SEEDS)
+def test_labels_find_the_optimum_of_one_job_and_prove_it(seed):
+    instance, rng = tiny(seed), np.random.default_rng(seed)
+    for i in range(instance.jobs):
+        terms, lattice = (
+            random_terms(instance, i, rng),
+            build_lattice(instance, Levels.of(instance, i)),
+        )
+        price = next(cheapest_paths(instance, lattice, terms)).price
+        for by_server, share in ((False, np.inf), (True, np.inf), (True, 1.01), (True, 0.9)):
+            below = share * max(price, 1.0)
+            paths, bound = cheapest_by_labels(ByUnits(instance, i, by_server), terms, below)
+            assert min(below, price) - 1e-6 <= bound <= price + 1e-6
+            if below > price:
+                assert paths[0].price == pytest.approx(price)
+                alone = instance.select_jobs([i])
+                assert check(alone, path_schedule(alone, 0, paths[0])) == []
+            else:
+                assert paths == []
 
 
 def test_the_bound_by_units_is_within_five_per_cent_at_the_papers_ranges():
