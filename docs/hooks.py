@@ -33,20 +33,20 @@ KEPT = ROOT / "out" / "notebooks"
 """Executed notebooks, by what they were executed with."""
 
 PACKAGES = ("optsched", "formulations", "heuristics")
-INNER = re.compile(r"optsched\.(cli|page|jit|clock|arrays|parallel|streams|progress)")
-"""Rooms that are no part of the reference."""
+INNER = re.compile(r"optsched\.(cli|jit|parallel)")
+"""Packages that are no part of the reference."""
 PUBLIC = re.compile(
-    r"optsched(\.\w+)?|optsched\.(evaluation|formats)\.\w+"
+    r"optsched(\.\w+)?|optsched\.evaluation\.\w+"
     r"|optsched\.(model\.(model|expression)|solvers\.(backend|options|solution|registry)|study\.spec)"
     r"|(formulations|heuristics)(\.\w+)?"
     r"|formulations\.\w+\.(instance|schedule|check|generator|workload|problem_\w+)"
     r"|heuristics\.\w+\.(a_online|okita|r_dr|r_dsr|aerialedge|baselines)"
 )
-"""Modules that are. What a package's ``__all__`` names stands under the package."""
+"""Modules that are part of it. What a package's ``__all__`` names stands under the package."""
 
 
 QUICK = "optsched.session"
-"""The one page of the reference where there is no time for all."""
+"""The one module of the reference that a quick build shows."""
 
 
 class Examples(griffe.Extension):
@@ -69,11 +69,11 @@ def modules() -> Iterator[str]:
 
 
 def reference() -> dict[str, list[str]]:
-    """Modules by the page they stand on: one a room, and one for what is in no room."""
+    """Modules by their page: one for each package, and one for modules in no package."""
     pages: dict[str, list[str]] = {}
     for name in modules():
-        room = ".".join(name.split(".")[:2])
-        page = room if (ROOT / room.replace(".", "/")).is_dir() else name.split(".")[0]
+        package = ".".join(name.split(".")[:2])
+        page = package if (ROOT / package.replace(".", "/")).is_dir() else name.split(".")[0]
         pages.setdefault(page, []).append(name)
     return pages
 
