@@ -20,13 +20,14 @@ from typing import Any
 
 import numpy as np
 
-from optsched.adversary.judging import ANY, KNOWN, SEEDS, Judge, Score, Wanted, draws_lots
+from optsched.adversary.judging import ANY, KNOWN, SEEDS, Judge, Score, Wanted, draws_lots, strange
 from optsched.adversary.online_bound import OnlineBoundJudge, check_tree
 from optsched.adversary.space import Key, Space
 from optsched.errors import InputError
 from optsched.evaluation.code_digest import code_versions, generator_versions, method_versions
 from optsched.evaluation.heuristic_run import with_heuristics
 from optsched.evaluation.runs import MethodSpec, check_exact
+from optsched.instances.document import dumps
 from optsched.parallel.local import Processes, Serial
 from optsched.problem import Heuristic, Problem
 from optsched.solvers.options import Options
@@ -94,6 +95,8 @@ class Hunt:
     """Options of the generator."""
     reference: str | None = None
     time_limit: float = TIME_LIMIT
+    runs: int | None = None
+    """Of the heuristic on a candidate; None: ``SEEDS`` if it is randomised, else one."""
 
     def judge(self, seeds: Sequence[int]) -> Judge:
         """Who judges candidates."""
@@ -114,6 +117,8 @@ class Hunt:
 
     def seeds(self) -> range:
         """Of the heuristic's runs on a candidate: several if it is randomised."""
+        if self.runs is not None:
+            return range(self.runs)
         lots = self.heuristic != ANY and _lots(*self._known(), self.heuristic)
         return range(SEEDS if lots else 1)
 
@@ -153,6 +158,8 @@ def adversarial(
     seed: int = 0,
     reference: str | None = None,
     time_limit: float = TIME_LIMIT,
+    runs: int | None = None,
+    instance: Any = None,
     workers: int = 1,
     store: Store | None = None,
     progress: Callable[[Search], None] | None = None,
@@ -174,6 +181,9 @@ def adversarial(
         seed: of the search.
         reference: formulation ratios refer to; None: the problem's.
         time_limit: seconds of a solve.
+        runs: of the heuristic on a candidate, of which the mean counts; None: several if
+            it is randomised, else one.
+        instance: to begin with; None: generated ones.
         workers: processes.
         store: keeps finished chains, so that a search can continue; None: nothing is kept.
         progress: called after every chain.
@@ -190,18 +200,19 @@ def adversarial(
     """
     if problem is None:
         problem, heuristic = _named(heuristic)
-    hunt = _hunt(problem, heuristic, generator or {}, reference, time_limit)
+    hunt = replace(_hunt(problem, heuristic, generator or {}, reference, time_limit), runs=runs)
     if (evaluations is None) == (seconds is None):
         raise InputError.of("evaluations", evaluations, "either evaluations or seconds")
     if evaluations is not None and evaluations < 1:
         raise InputError.of("evaluations", evaluations, "an integer >= 1")
     if seconds is not None and not 0 < seconds < math.inf:
         raise InputError.of("seconds", seconds, "a finite number > 0")
+    first = "" if instance is None else _first(hunt, instance)
     began = time.monotonic()
     with Store.in_memory() if store is None else nullcontext(store) as kept:
         best: Search | None = None
         try:
-            for best in _chains(hunt, evaluations, seconds, seed, workers, kept, began):
+            for best in _chains(hunt, evaluations, seconds, seed, workers, kept, began, first):
                 if progress is not None:
                     progress(best)
         except KeyboardInterrupt:
@@ -249,6 +260,7 @@ def _chains(
     workers: int,
     store: Store,
     began: float,
+    first: str,
 ) -> Iterator[Search]:
     """Search on; what is known whenever a chain has ended before which all others have."""
     measure = chain if isinstance(hunt.problem, str) else partial(chain_of, hunt.problem)
@@ -262,6 +274,8 @@ def _chains(
     }
     if isinstance(hunt.problem, str):
         common["problem"] = hunt.problem
+    common |= {} if hunt.runs is None else {"runs": hunt.runs}
+    common |= {} if seconds is None else {"seconds": seconds}
     name, plan = found(hunt.problem).name, Plan()
     step = add_sweep(plan, name, Sweep("adversarial", lambda scale: (), measure), "quick")
     rows: list[Mapping[str, Any]] = []
@@ -280,7 +294,7 @@ def _chains(
             elif left is not None:
                 length = min(length, left)
                 left -= length
-            start = _start(rows[: max(0, number + 1 - CHAINS)], number)
+            start = _start(rows[: max(0, number + 1 - CHAINS)], number, first)
             task = {**common, "number": number, "length": length, "start": start}
             add(case_of(name, task, 0))
 
@@ -306,12 +320,29 @@ def _chains(
         raise InputError.of("heuristic", hunt.heuristic, allowed)
 
 
-def _start(rows: Sequence[Mapping[str, Any]], number: int) -> str:
+def _first(hunt: Hunt, instance: Any) -> str:
+    """An instance to begin with, as JSON.
+
+    Raises:
+        InputError: it is none of the problem, or the generator could not make it.
+    """
+    chosen = found(hunt.problem)
+    if not isinstance(instance, chosen.instance_type):
+        raise InputError.of("instance", instance, f"an instance of {chosen.name}")
+    if outside := strange(chosen, instance, hunt.generator):
+        allowed = f"one that the generator could make with these options: {', '.join(outside)}"
+        raise InputError.of("instance", "(given)", allowed)
+    return dumps(instance)
+
+
+def _start(rows: Sequence[Mapping[str, Any]], number: int, first: str) -> str:
     """What a chain begins from: the best so far, each once; empty for a fresh beginning."""
     order = sorted(rows, key=lambda row: (-row["low"], -row["second"]))
     best = list(dict.fromkeys(row["document"] for row in order if row["document"]))
     place = number % CHAINS
-    return best[place] if place < CHAINS - 1 and place < len(best) else ""
+    if place == CHAINS - 1:
+        return ""
+    return best[place] if place < len(best) else "" if best else first
 
 
 def _result(rows: Sequence[Mapping[str, Any]], seconds: float) -> Search | None:
@@ -373,6 +404,8 @@ def chain_of(
     length: int,
     start: str,
     code: str,
+    runs: int | None = None,
+    seconds: float = math.inf,
 ) -> list[dict[str, Any]]:
     """One chain of simulated annealing.
 
@@ -387,15 +420,18 @@ def chain_of(
         length: candidates.
         start: a document as JSON; empty: the worst of some generated ones.
         code: that is to be run; only tells results of other code apart.
+        runs: of the heuristic on a candidate; None: several if it is randomised.
+        seconds: after which no further candidate is tried, once one has a ratio.
 
     Returns:
         One row: the worst found, its score and counts.
     """
-    hunt = Hunt(problem, heuristic, json.loads(generator), reference or None, time_limit)
+    until = time.monotonic() + seconds
+    hunt = Hunt(problem, heuristic, json.loads(generator), reference or None, time_limit, runs)
     rng = np.random.default_rng([seed, number])
     judge, space = hunt.judge(hunt.seeds()), hunt.space()
     heat = max(_COLDEST, _HEAT / (1 + number // CHAINS))
-    best = _anneal(judge, space, json.loads(start) if start else None, length, heat, rng)
+    best = _anneal(judge, space, json.loads(start) if start else None, length, heat, rng, until)
     row = {name: getattr(judge, name) for name in (*COUNTED, "failure")}
     if best is None:
         return [NOTHING | row]
@@ -411,6 +447,7 @@ def _anneal(
     length: int,
     heat: float,
     rng: np.random.Generator,
+    until: float,
 ) -> tuple[Any, Score] | None:
     """The worst candidate met, and its score."""
     best: tuple[Any, Score] | None = None
@@ -418,6 +455,8 @@ def _anneal(
     dull: Counter[Key] = Counter()
     sampled = _FIRST if document is None else 1
     for count in range(length):
+        if best is not None and time.monotonic() > until:
+            break
         need = -math.inf
         if count >= sampled and now is not None:
             temperature = heat * (_COLDEST / heat) ** (count / length)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,6 +15,7 @@ from optsched.cli.console import (
     NO,
     YES,
     Json,
+    MappingFile,
     Output,
     Seed,
     argument,
@@ -46,6 +47,9 @@ SECONDS = 60.0
 HURRIED = 0.5
 """Wall seconds that a proof may take after an interrupt."""
 
+GRACE = 1.0
+"""Seconds for which the last candidate is waited for when the time to make a case small is over."""
+
 SHOWN = 15
 """Changes listed for people."""
 
@@ -64,6 +68,14 @@ Reference = Annotated[
 ]
 Workers = Annotated[int | None, option("Processes; default: one per core.", min=1)]
 StoreFile = Annotated[Path | None, option("File that keeps the search, so that it can continue.")]
+Runs = Annotated[
+    int | None,
+    option("Runs of the heuristic on a candidate; default 1, or 5 if it is randomised.", min=1),
+]
+Beginning = Annotated[
+    Path | None,
+    option("Instance to begin with, which these options could generate: JSON or a table."),
+]
 Small = Annotated[
     bool, typer.Option(help="Shrink the instance found, which takes up to 25 s more.")
 ]
@@ -76,6 +88,9 @@ def find(
     seconds: Seconds = None,
     evaluations: Evaluations = None,
     seed: Seed = 0,
+    seeds: Runs = None,
+    instance: Beginning = None,
+    mapping: MappingFile = None,
     reference: Reference = None,
     workers: Workers = None,
     store: StoreFile = None,
@@ -92,9 +107,12 @@ def find(
     jobs may stop coming at any time.
 
     Ctrl-C ends the search with the case found so far; with --store the same command continues it.
+    The case is written before it is shrunk, and again after.
     """
     from optsched.adversary.case import SearchFacts
     from optsched.adversary.search import adversarial
+    from optsched.evaluation.instance_files import instance_from_file
+    from optsched.instances.document import save
     from optsched.parallel.local import cores
     from optsched.study.store import Store
 
@@ -106,7 +124,9 @@ def find(
         raise InputError.of("--evaluations", evaluations, "either --seconds or --evaluations")
     check_target(output)
     check_target(store)
-    check_apart({"--output": output, "--store": store}, named_files(typed))
+    given = {"--instance": instance, "--mapping": mapping}
+    check_apart({"--output": output, "--store": store}, named_files(typed) | given)
+    start = None if instance is None else instance_from_file(found, instance, mapping)
     if evaluations is None and seconds is None:
         seconds = SECONDS
 
@@ -119,19 +139,28 @@ def find(
             seconds=seconds,
             seed=seed,
             reference=reference,
+            runs=seeds,
+            instance=start,
             workers=workers or cores(),
             store=kept,
             progress=_tell,
         )
-    judge, space = _judge(where, call, options, reference)
+    judge, space = _judge(where, call, options, reference, seeds and range(seeds))
     document, interrupted = search.document, search.interrupted
+    facts = SearchFacts(seed=seed, evaluated=search.evaluated, seconds=search.seconds)
+    make = partial(_case, judge, space, options, facts)
     if interrupted:
         say(f"interrupted: what {search.evaluated} candidates show is written as it is")
     elif shrink:
-        document, interrupted = _shrunk(judge, space, document, search.score)
-    facts = SearchFacts(seed=seed, evaluated=search.evaluated, seconds=search.seconds)
-    make = partial(_case, judge, space, options, document, facts)
-    _finish(make, interrupted, output, json)
+        try:
+            if output is not None:  # whatever becomes of the rest
+                with suppress(InputError):
+                    save(make(document, True), output)
+            document, interrupted = _shrunk(judge, space, document, search.score)
+        except KeyboardInterrupt:
+            say("interrupted: it is written without waiting for a proof")
+            interrupted = True
+    _finish(partial(make, document), interrupted, output, json)
 
 
 def _tell(search: Search) -> None:
@@ -219,8 +248,8 @@ def _shrink(case_file: Path, heuristic: str | None, output: Path | None, json: b
     if score is None:
         raise InputError.of("instance", judge.failure or "refused", "one that has a ratio")
     document, interrupted = _shrunk(judge, space, case.instance, score)
-    make = partial(_case, judge, space, case.generator, document, case.search)
-    _finish(make, interrupted, output, json)
+    make = partial(_case, judge, space, case.generator, case.search)
+    _finish(partial(make, document), interrupted, output, json)
 
 
 def _explain(case_file: Path, heuristic: str | None, plot: Path | None, json: bool) -> None:
@@ -274,16 +303,35 @@ def _judge(
 
 
 def _shrunk(judge: Judge, space: Space, document: Any, score: Score) -> tuple[Any, bool]:
-    """The smallest instance reached, and whether that was where an interrupt came."""
+    """The smallest instance reached, and whether that was where an interrupt came.
+
+    A thread makes it small, as one candidate alone may take longer than all of them may.
+    """
+    from optsched.adversary.shrink import SECONDS as LIMIT
     from optsched.adversary.shrink import shrink as shrunk
+    from optsched.solvers.threads import Call
 
     reached = [document]
+    call = Call(
+        lambda: shrunk(
+            judge,
+            space,
+            document,
+            score,
+            seconds=LIMIT,
+            progress=lambda one, _: reached.append(one),
+        )
+    )
     try:
         with waiting("making it small"):
-            shrunk(judge, space, document, score, progress=lambda one, _: reached.append(one))
+            if call.ended(LIMIT + GRACE):
+                call.result()
     except KeyboardInterrupt:
         say("interrupted: it is written as small as it is")
         return reached[-1], True
+    finally:
+        if not call.ended():
+            call.interrupt()
     return reached[-1], False
 
 
@@ -307,7 +355,7 @@ def _finish(
 
 
 def _case(
-    judge: Judge, space: Space, generator: Any, document: Any, search: Any, hurry: bool
+    judge: Judge, space: Space, generator: Any, search: Any, document: Any, hurry: bool
 ) -> Case | OnlineBoundCase:
     """The case; in a hurry, with the proof that is found at once, if any is."""
     from optsched.adversary.case import PROOF_SECONDS, make_case

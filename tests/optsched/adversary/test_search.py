@@ -4,6 +4,7 @@ import json
 import math
 import os
 import signal
+import time
 from importlib import import_module
 from pathlib import Path
 
@@ -15,12 +16,15 @@ from optsched.adversary import Case, adversarial, check_case, make_case, shrink,
 from optsched.adversary.judging import Judge, Wanted
 from optsched.adversary.search import Hunt
 from optsched.adversary.why import flipped, spelled
+from optsched.cli.adversarial import _shrunk
 from optsched.cli.console import cell
 from optsched.errors import InputError
 from optsched.evaluation.runs import instance_rng
-from optsched.instances.document import load, parse, save
+from optsched.instances.document import dumps, load, parse, save
 from optsched.problem import problem
 from optsched.study.store import Store
+
+shrinking = import_module("optsched.adversary.shrink")  # the package has a function of that name
 
 TINY = {"jobs": 2, "servers": 2, "types": 1, "time_scale": 0.03}
 
@@ -386,3 +390,61 @@ def test_a_case_of_the_gallery_holds(path):
     checked = check_case(case)
     assert checked.holds, checked.complaints
     assert not case.outside
+
+
+def test_a_search_begins_with_the_instance_that_is_given():
+    given = covering.generate(instance_rng(77), items=5)
+    found = adversarial("covering.greedy", {"items": 5}, evaluations=1, instance=given)
+    assert found.document == json.loads(dumps(given))
+    with pytest.raises(InputError, match="an instance of covering"):
+        adversarial("covering.greedy", {"items": 5}, evaluations=1, instance=found.document)
+
+
+def test_an_instance_that_the_generator_could_not_make_is_no_beginning(okita):
+    space, document = okita
+    table = [list(row) for row in document["unit_bandwidth_cost"]]
+    table[0][1] += 1.0
+    odd = parse(space.problem.instance_type, {**document, "unit_bandwidth_cost": table})
+    options = {"jobs": 2, "sites": 3, "horizon": 20}
+    with pytest.raises(InputError, match="the generator could make with these options: "):
+        adversarial("okita.okita", options, evaluations=1, instance=odd)
+
+
+def test_every_candidate_has_as_many_runs_as_asked_for():
+    CALLS.clear()
+    found = adversarial(counted, {"items": 5}, problem="covering", evaluations=3, runs=4)
+    assert len(CALLS) >= 4 * found.evaluated == 12
+
+
+def test_a_slow_heuristic_does_not_outlast_the_seconds_of_a_search():
+    def slow(instance, rng):
+        time.sleep(0.5)
+        return covering.greedy(instance, rng)
+
+    found = adversarial(slow, {"items": 5}, problem="covering", seconds=1.0, runs=1)
+    assert found.evaluated < 20  # a chain has 30 candidates at least
+
+
+def test_making_a_case_small_ends_in_time_whatever_a_candidate_takes(monkeypatch):
+    hunt = Hunt("covering", "greedy", {"items": 5})
+    judge, space = hunt.judge((0,)), hunt.space()
+    document = space.documents[0]
+    score = judge.document(document)
+    monkeypatch.setattr(shrinking, "SECONDS", 0.1)
+    monkeypatch.setattr(judge, "document", lambda *_: time.sleep(30))
+    began = time.monotonic()
+    assert _shrunk(judge, space, document, score) == (document, False)
+    assert time.monotonic() - began < 20
+
+
+def test_what_is_found_is_written_before_it_is_made_small(tmp_path, monkeypatch, cli):
+    def broken(*_):
+        raise RuntimeError("the power went off")
+
+    save(covering.generate(instance_rng(77), items=5), tmp_path / "inst.json")
+    monkeypatch.setattr("optsched.cli.adversarial._shrunk", broken)
+    words = ["adversarial", "find", "covering.shuffled", "--items", 5, "--evaluations", 2]
+    words += ["--instance", tmp_path / "inst.json", "--seeds", 2, "--workers", 1]
+    with pytest.raises(RuntimeError, match="the power went off"):
+        cli(*words, "-o", tmp_path / "case.json")
+    assert load(Case, tmp_path / "case.json").ratio_low >= 1
