@@ -12,7 +12,7 @@ from zipfile import ZipFile
 import pandas as pd
 import pytest
 
-from heuristics.okita import training
+from heuristics.common import training
 from optsched.instances.importing import read_table
 from optsched.model.labels import labels_of
 from optsched.parallel.cluster import DaskCluster
