@@ -74,9 +74,8 @@ GRADIENT = _against("gradient", (50, 300, 575), (50, 150, 300, 450, 575))
 
 
 def _ratio_tasks(scale: Scale) -> list[dict[str, Any]]:
-    if scale == "full":
-        return list(RATIO_SWEEP.tasks(scale))
-    return [{**task, "seconds": 2.0} for task in RATIO_SWEEP.tasks(scale)]
+    less = {} if scale == "full" else {"seconds": 2.0}
+    return [{**task, **less} for task in RATIO_SWEEP.tasks(scale)]
 
 
 RATIOS = replace(RATIO_SWEEP, tasks=_ratio_tasks)

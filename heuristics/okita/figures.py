@@ -73,7 +73,7 @@ def _against(name: str, *values: Any) -> Sweep:
 def _ratio_tasks(scale: Scale) -> list[dict[str, Any]]:
     """Sizes at which the optimum, or a bound near it, is proven."""
     if scale == "full":
-        return list(RATIOS.tasks(scale))
+        return [dict(task) for task in RATIOS.tasks(scale)]
     return [
         {"jobs": jobs, "sites": sites, "horizon": 20, "seconds": 2.0, "seed": seed}
         for jobs, sites in itertools.product((2, 4, 6), (2, 3, 4))
@@ -142,7 +142,7 @@ def accuracy(frame: pd.DataFrame) -> pd.DataFrame:
         after = mine.set_index("slot")["accuracy"]
         slots = range(1, frame["slots"].max() + 1)
         kept = after.reindex(slots).ffill()
-        rows += [{"x": slot, "y": kept[slot], "series": SPREAD[spread]} for slot in slots]
+        rows += [{"x": slot, "y": kept[slot], "series": SPREAD[str(spread)]} for slot in slots]
         if spread == SPREADS[0]:
             central = mine["central"].iloc[0]
             rows += [{"x": slot, "y": central, "series": "trained in one place"} for slot in slots]

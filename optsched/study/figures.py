@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from optsched.errors import InputError
 from optsched.problem.calls import pick
 from optsched.study.sweep import Sweep
@@ -123,10 +125,7 @@ class PaperFigure:
             self._mark(ax, here, name)
             label = self.y if isinstance(self.y, str) else self.y[name]
             ax.set(xlabel=self.x, ylabel=label)
-            if self.logarithmic:
-                ax.set_yscale("log", nonpositive="clip")
-            else:
-                ax.set_ylim(bottom=min(0.0, here["y"].min()))
+            self._limits(ax, here)
             if name:
                 ax.set_title(name, loc="left", fontsize="medium", pad=8)
             _legend_below(ax)
@@ -150,6 +149,16 @@ class PaperFigure:
                 means.index, means, where="post", linewidth=1, label=str(name),
                 color=COLOURS[index % len(COLOURS)], linestyle=LINES[index % len(LINES)],
             )  # fmt: skip
+
+    def _limits(self, ax: Axes, points: pd.DataFrame) -> None:
+        """Show every value and mark; intervals of few values may reach beyond."""
+        drawn = [np.asarray(line.get_ydata(), dtype=float) for line in ax.get_lines()]
+        shown = np.concatenate([points["y"].to_numpy(dtype=float), *drawn])
+        if self.logarithmic:
+            ax.set_yscale("log", nonpositive="clip")
+            ax.set_ylim(shown[shown > 0].min() / 2, 2 * shown.max())
+        else:
+            ax.set_ylim(min(0.0, shown.min()), 1.05 * shown.max())
 
     def _mark(self, ax: Axes, points: pd.DataFrame, panel: str) -> None:
         """Mark what is printed: a line if it is said of all places, a star at each place else."""
