@@ -27,16 +27,20 @@ BASELINES = {
     "batch_sche": "BatchSche",
 }
 WEIGHTED = {"weighted": "A_online"}
-WITHOUT = {"a_online": "A_online", "preemptive": "Preemptive, workers of one server",
-           "preemptive_spread": "Preemptive, of several servers"}  # fmt: skip
-WITH = {"a_online": "A_online", "preemptive_overhead": "Preemptive, workers of one server",
-        "preemptive_overhead_spread": "Preemptive, of several servers"}  # fmt: skip
-"""Whose workers a job may preempt is open."""
+WITHOUT = {"a_online": "A_online", "preemptive": "Preemptive, one server's",
+           "preemptive_spread": "Preemptive, several'"}  # fmt: skip
+WITH = {"a_online": "A_online", "preemptive_overhead": "Preemptive, one server's",
+        "preemptive_overhead_spread": "Preemptive, several'"}  # fmt: skip
+"""A job may preempt the workers of one server, or those of several: it is open."""
 
 DEFAULT = {**BASE, "jobs": 200, "servers": 200}
 CAPS = (0.01, 0.1, 1.0, 10.0, 100.0)
 """F of Figure 5; the paper's values are not in the text."""
 
+WINDOWS = {
+    "utilisation": "until A_online is done",
+    "utilisation_own": "until the algorithm itself is done",
+}
 RATIO_PANELS = {"jobs": "different J, 20 servers", "servers": "different S, 15 jobs"}
 
 
@@ -92,6 +96,20 @@ def ratios(frame: pd.DataFrame) -> pd.DataFrame:
     )
 
 
+def utilisation(frame: pd.DataFrame, x: str) -> pd.DataFrame:
+    """Figures 12 and 13: workers counted over either window, jobs as printed."""
+    return pd.concat(
+        curves(frame, x, column, WITHOUT, at={"time_scale": 1.0}, factor=100.0).assign(panel=panel)
+        for column, panel in WINDOWS.items()
+    )
+
+
+def by_cap(frame: pd.DataFrame) -> pd.DataFrame:
+    """Figure 5: price caps are powers of ten, evenly spaced."""
+    found = curves(frame, "price_cap", "weighted", WEIGHTED)
+    return found.assign(x=found["x"].map("{:g}".format))
+
+
 def _total(
     number: int,
     x: str,
@@ -100,7 +118,6 @@ def _total(
     caption: str = "Total completion time",
     y: str = "total completion time (slots)",
     column: str = "completion",
-    factor: float = 1.0,
     note: str = "",
 ) -> PaperFigure:
     """A figure with a panel for each length of jobs."""
@@ -109,9 +126,7 @@ def _total(
         "servers": (SERVERS, "S", "number of edge servers S"),
         "gradient": (GRADIENT, "k_j", "parameter size k_j (MB)"),
     }[x]
-    table = partial(
-        curves, x=x, y=column, series=series, panel=("time_scale", PANELS), factor=factor
-    )
+    table = partial(curves, x=x, y=column, series=series, panel=("time_scale", PANELS))
     return PaperFigure(
         number, f"{caption} with different {short}.", sweep, table, label,
         dict.fromkeys(PANELS.values(), y), tuple(series.values()), note=note,
@@ -120,19 +135,24 @@ def _total(
 
 FREE = "Without upload delay and preemption overhead."
 PAID = "With upload delay and preemption overhead."
-WINDOW = "Of the edge's workers, until A_online is done."
-UTILISATION: dict[str, Any] = {
-    "caption": "Average resource utilization of A_online", "y": "resource utilization (%)",
-    "column": "utilisation", "factor": 100.0, "note": WINDOW,
-}  # fmt: skip
+
+
+def _utilisation(number: int, sweep: Sweep, x: str, short: str, label: str) -> PaperFigure:
+    """A figure with a panel for each window over which workers are counted."""
+    return PaperFigure(
+        number, f"Average resource utilization of A_online with {short}.", sweep,
+        partial(utilisation, x=x), label,
+        dict.fromkeys(WINDOWS.values(), "resource utilization (%)"), tuple(WITHOUT.values()),
+        note="Share of the edge's workers; jobs as printed. The paper leaves the window open.",
+    )  # fmt: skip
+
 
 FIGURES = (
     _total(3, "jobs", BASELINES),
     _total(4, "servers", BASELINES),
     PaperFigure(
         5, "Total weighted completion time under different F.", CAP,
-        partial(curves, x="price_cap", y="weighted", series=WEIGHTED), "resource price cap F",
-        "total weighted completion time (slots)", ("A_online",),
+        by_cap, "resource price cap F", "total weighted completion time (slots)", ("A_online",),
         note="200 jobs, 200 servers. The text says both that the objective grows with F and that "
         "it falls.",
     ),
@@ -145,8 +165,8 @@ FIGURES = (
     _total(9, "jobs", WITH, note=PAID),
     _total(10, "servers", WITH, note=PAID),
     _total(11, "gradient", WITHOUT, note=FREE),
-    _total(12, "jobs", WITHOUT, **UTILISATION),
-    _total(13, "servers", WITHOUT, **UTILISATION),
+    _utilisation(12, JOBS, "jobs", "different J", "number of jobs J"),
+    _utilisation(13, SERVERS, "servers", "S", "number of edge servers S"),
     PaperFigure(
         14, "Performance ratio.", RATIOS, ratios, "number of jobs J, of edge servers S",
         dict.fromkeys(RATIO_PANELS.values(), "performance ratio"), tuple(PANELS.values()),
