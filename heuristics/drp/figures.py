@@ -100,8 +100,8 @@ COURSES = Sweep("drp_test_bed_courses", _course_tasks, measure_course)
 
 NOTES = {
     "R-DR": "Optimal is LP1 after PRUNE, as in the paper. Bandwidth and compute are both scarce.",
-    "R-DSR": "Optimal is LP2. As printed R-DSR exceeds capacities, which is repaired in the third "
-    "series. Bandwidth is scarce.",
+    "R-DSR": "Optimal is LP2. R-DSR exceeds capacities unless it is repaired; with the printed "
+    "thresholds it admits next to nothing and is not drawn. Bandwidth is scarce.",
 }
 SIMULATED = "The test-bed is simulated by (2) to (4) and Table 2, which leaves jobs' work open."
 
