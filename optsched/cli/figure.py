@@ -192,6 +192,9 @@ def _show(answer: Mapping[str, Any]) -> None:
         cells = [[row[name] for name in columns] for row in rows]
         print_table(columns, cells, title, keys=1 + ("panel" in columns))
     for mark in answer["printed"]:
-        typer.echo(f"printed: {mark['text']}")
+        kind = " added to " if mark["added"] else " times "
+        where = "" if mark["at"] is None else f" at {mark['at']}"
+        of = f"{kind}{mark['of']}" if mark["of"] else ""
+        typer.echo(f"printed: {mark['text']} ({mark['value']:g}{of}{where})")
     if answer["note"]:
         typer.echo(answer["note"])
