@@ -7,7 +7,7 @@ ALL_MODULES_OF_ALL_PAPERS = """
 import importlib, pkgutil
 
 for group in ("formulations", "heuristics"):
-    for name in ("aerialedge", "batch", "drp", "okita", "preemptive"):
+    for name in ("aerialedge", "batch", "drp", "llm_inference", "okita", "preemptive"):
         package = importlib.import_module(f"{group}.{name}")
         before = dict(vars(package))
         for module in pkgutil.iter_modules(package.__path__):

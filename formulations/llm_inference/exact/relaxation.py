@@ -77,8 +77,8 @@ def reduced_costs(
     columns = Starts(instance, instance.arrival, last)
     apart = conflicts(instance)
     cliques = csr_array((0, len(columns.end)))
-    best, values = ReducedCosts(np.tile(np.arange(rounds), (instance.requests, 1)) * 1.0, 0.0), []
-    best.cost[np.arange(rounds) < instance.arrival[:, None]] = np.inf
+    none = np.zeros(0)
+    best, values = _priced(columns, none, cliques, none, rounds), []
     for _ in range(ROUNDS):
         model = program(columns, instance.memory)
         if cliques.shape[0]:
