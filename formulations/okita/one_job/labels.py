@@ -107,13 +107,14 @@ def cheapest_by_labels(
     limit = min([below, *(path.price for path in found)])
     if bound >= limit:
         return found, bound
+    slots, sites = terms.server_price.shape
     rows = {row if search.by_server else ANY: alpha for row, alpha in enumerate(search.alpha)}
     job, left = _job(search, terms), dict.fromkeys(rows, -np.inf)
     for most in MOST_LABELS if thorough else MOST_LABELS[:-1]:
         bounds = {first: _bounds(job, rows[first], first) for first in left}
-        labels = _room(*terms.server_price.shape, most)
+        labels = _room(slots, sites, most)
         for first in sorted(left, key=lambda f: bounds[f].worth + bounds[f].opening[0]):
-            best, state = np.full(len(terms.flow_cost), np.inf), np.full(len(terms.flow_cost), -1)
+            best, state = np.full(slots, np.inf), np.full(slots, -1)
             left[first] = _search(job, bounds[first], first, labels, widened(limit), best, state)
             ends = np.flatnonzero(best < limit).tolist()
             found.extend(_path(search, labels, int(state[t]), t, best[t]) for t in ends)
