@@ -107,7 +107,7 @@ def _plain(end: Floats, compiled: MatrixForm) -> Floats:
     with np.errstate(invalid="ignore"):  # infinite less infinite
         near = np.minimum(np.maximum(1.0, np.abs(end)), compiled.upper - compiled.lower) * _NEAR
         for plain in (np.round(end, _DECIMALS), compiled.lower, compiled.upper):
-            end = np.where(np.abs(end - plain) <= near, plain, end)
+            end = np.where(np.isfinite(end) & (np.abs(end - plain) <= near), plain, end)
     return end
 
 

@@ -219,3 +219,14 @@ def test_a_derived_bound_is_the_number_it_was_loosened_from(side):
 @pytest.mark.parametrize("side", [2e-8, 7.12345678, 999.9])
 def test_a_derived_bound_of_many_digits_goes_outward(side):
     assert side < upper_bound(side) < 1.1 * side
+
+
+@pytest.mark.parametrize("solver", MIXED)
+def test_a_column_without_bounds_stays_free_beside_a_constant_that_is_made_smaller(solver):
+    model = Model("free")
+    on = model.binary("on", 3)
+    free = model.continuous("free", 2, lower=-np.inf)
+    model.add("large", -1e7 * on[2] <= 0)
+    model.add("tied", free[0] <= 5)
+    model.maximize(free[0] - on.sum())
+    assert solve(model, solver=solver).objective == pytest.approx(5.0)
