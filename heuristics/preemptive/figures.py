@@ -47,6 +47,11 @@ SHORT = 0.05
 
 EPSILONS = {epsilon: f"ε = {epsilon:g}" for epsilon in (0.1, 0.2, 0.3, 0.4, 0.5)}
 
+CHOSEN = (
+    "The second panel was chosen among three settings because the order of Figure 7 shows there."
+)
+"""What a caption says of the panels."""
+
 SAMPLED = 6
 """Slots between two points of Figure 11."""
 SHOWN = 504
@@ -145,8 +150,9 @@ def use_over_time(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _simulated(
-    number: int, caption: str, x: str, y: str, value: str, series: dict[str, str], **more: Any
-) -> PaperFigure:
+    number: int, caption: str, x: str, y: str, value: str, series: dict[str, str],
+    note: str = "", **more: Any,
+) -> PaperFigure:  # fmt: skip
     """A figure of the simulator: against jobs on 100 servers, or against servers with 300 jobs."""
     at = {"servers": 100} if x == "jobs" else {"jobs": 300}
     over = "srtf" if value == "jct" else None
@@ -154,7 +160,7 @@ def _simulated(
     label = f"number of {'jobs J' if x == 'jobs' else 'edge servers S'}"
     return PaperFigure(
         number, caption, SIMULATOR, table, label, dict.fromkeys(PANELS.values(), y),
-        tuple(series.values()), **more,
+        tuple(series.values()), note=f"{note} {CHOSEN}".strip(), **more,
     )  # fmt: skip
 
 
@@ -218,7 +224,7 @@ FIGURES = (
             for panel in PANELS.values()
         ),
         note=f"300 jobs, 100 servers. Jobs arrive evenly over {DEFAULT_SPAN} h, without the two "
-        "peaks of the trace.",
+        f"peaks of the trace. {CHOSEN.replace('second', 'third')}",
     ),
     PaperFigure(
         12, "Competitive ratio of A_online with different J, ε.", LINES,
