@@ -173,6 +173,7 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     markdown = re.sub(r"<!-- model: (.+?) -->", lambda found: model(found[1]), markdown)
     markdown = re.sub(r"<!-- claims: (\w+) -->", lambda found: claims(found[1]), markdown)
     markdown = re.sub(r"<!-- equations: (.+?) -->", lambda found: equations(found[1]), markdown)
+    markdown = re.sub(r"<!-- figures: (\w+) -->", lambda found: figures(found[1]), markdown)
     for made in (solves, statements):
         mark = f"<!-- {made.__name__} -->"
         markdown = markdown.replace(mark, made()) if mark in markdown else markdown
@@ -281,6 +282,19 @@ def equations(names: str) -> str:
             models.setdefault(text, []).append(f"`{one.model}`")
         where = "<br>".join(f"{', '.join(names)}: {text}" for text, names in models.items())
         lines.append(f"| {number} | {formulas} | {where} |")
+    return "\n".join(lines)
+
+
+def figures(paper: str) -> str:
+    """The table of a paper's figures: what each shows, how, and what the paper prints of it."""
+    from optsched.study.figures import figures as declared
+
+    lines = ["| figure | caption | series | printed | remark |", "|---|---|---|---|---|"]
+    for one in declared(paper)[paper]:
+        printed = "<br>".join(number.text for number in one.printed)
+        series = ", ".join(one.series)
+        remark = f"Not drawn: {one.missing}" if one.missing else one.note
+        lines.append(f"| {one.number} | {one.caption} | {series} | {printed} | {remark} |")
     return "\n".join(lines)
 
 
