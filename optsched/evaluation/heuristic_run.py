@@ -189,7 +189,7 @@ def traced(error: BaseException) -> str:
     return "".join(traceback.format_exception(type(error), error, frames))
 
 
-SPOT_CHECK = 0.5
+SPOT_CHECK = 2.0
 """Longest run, wall seconds, that is repeated to see whether it looks ahead."""
 
 

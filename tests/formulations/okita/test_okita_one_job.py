@@ -110,6 +110,22 @@ def test_labels_find_the_optimum_of_one_job_and_prove_it(seed):
                 assert paths == []
 
 
+def test_with_too_few_labels_the_optimum_lies_between_bound_and_schedules(monkeypatch):
+    monkeypatch.setattr("formulations.okita.one_job.labels.MOST_LABELS", (4, 8))
+    dropped = 0
+    for seed in range(20):
+        instance, rng = tiny(seed), np.random.default_rng(seed)
+        for i in range(instance.jobs):
+            terms = random_terms(instance, i, rng)
+            lattice = build_lattice(instance, Levels.of(instance, i))
+            price = next(cheapest_paths(instance, lattice, terms)).price
+            paths, bound = cheapest_by_labels(ByUnits(instance, i, True), terms, 2 * price + 1)
+            assert bound <= price + 1e-6
+            assert all(path.price >= price - 1e-6 for path in paths)
+            dropped += bound < price - 1e-6
+    assert dropped > 0
+
+
 def test_the_bound_by_units_is_within_five_per_cent_at_the_papers_ranges():
     instance = PROBLEM.generate(np.random.default_rng(0), jobs=6, sites=4, horizon=3)
     for i in range(instance.jobs):
