@@ -36,7 +36,7 @@ from formulations.okita.exact.pricing import Pricing
 from formulations.okita.horizon import windows
 from formulations.okita.one_job import planner as planning
 from formulations.okita.one_job.labels import cheapest_by_labels
-from formulations.okita.one_job.paths import free_terms
+from formulations.okita.one_job.paths import free_terms, priced_terms
 from formulations.okita.one_job.planner import Planner
 from formulations.okita.one_job.units import ByUnits
 from heuristics.common.count_placement import POLICIES, simulate
@@ -83,7 +83,7 @@ TINY = {
     "okita": {"jobs": 2, "sites": 3, "horizon": 20},
     "batch": {"jobs": 6, "servers": 3},
     "dsrp": {"jobs": 6, "nodes_per_job": 4},
-    "llm_inference": {"requests": 5},
+    "llm_inference": {"requests": 7},
 }
 
 CALLS = {
@@ -141,6 +141,14 @@ def test_every_function_does_the_same_both_ways(monkeypatch):
     monkeypatch.setattr(
         "formulations.drp.exact.method.SMALL", 0
     )  # so that the search has something to do
+    monkeypatch.setattr("formulations.okita.one_job.labels.MOST_LABELS", (2, 4))
+    for seed in range(4):
+        lone = problem("okita").generate(instance_rng(seed), jobs=1, sites=3, horizon=12)
+        terms, rng = free_terms(lone, 0, 12), instance_rng(seed)
+        shape = terms.server_price.shape
+        worker, server = rng.exponential(1.0, (2, *shape)) * (rng.random((2, *shape)) < 0.5)
+        priced = priced_terms(terms, worker, server, 1.0)
+        cheapest_by_labels(ByUnits(lone, 0, by_server=True), priced)
     for name, others in CALLS.items():
         found = problem(name)
         for seed in range(4):
@@ -168,9 +176,6 @@ def test_every_function_does_the_same_both_ways(monkeypatch):
     assert pack_into(nodes, nodes.available - 1, instance_rng(0), Deadline(0.0)) is None
     sites = problem("okita").generate(instance_rng(0), **TINY["okita"])
     assert len(Planner(sites).greedy().worker_job)
-    monkeypatch.setattr("formulations.okita.one_job.labels.MOST_LABELS", (2, 4))
-    for i in range(sites.jobs):
-        cheapest_by_labels(ByUnits(sites, i, by_server=True), free_terms(sites, i, 20))
     pair = problem("okita").generate(instance_rng(0), jobs=2, sites=2, horizon=3)
     known = sites_cost(pair, Planner(pair).greedy())
     monkeypatch.setattr(planning, "LARGEST_LATTICE", 1000)
