@@ -29,8 +29,10 @@ page.addEventListener("load", () => setTimeout(async () => {
     .filter((part) => part.getBoundingClientRect().right > width + 1)
     .filter((part) => !scrolls(part.parentElement))
     .map((part) => part.tagName + " " + part.className);
-  const cut = [...inside.querySelectorAll(".headline th, .headline td")]
+  const cells = () => [...inside.querySelectorAll(".headline th, .headline td")]
     .filter((cell) => cell.scrollWidth > cell.clientWidth + 1).map((cell) => cell.textContent);
+  for (let turn = 0; turn < 20 && cells().length; turn++) await pause();  // until it is laid out
+  const cut = cells();
   const head = inside.querySelectorAll("#overview th")[1], column = () =>
     [...inside.querySelectorAll("#overview tbody td:nth-child(2)")].map((cell) =>
       cell.dataset.order);
