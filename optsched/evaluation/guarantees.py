@@ -22,7 +22,7 @@ PREFIX = "stated_"
 
 
 def stated_against(columns: Iterable[str]) -> list[str]:
-    """What guarantees are against, the columns being those of a table of rows."""
+    """Return what the guarantees of a table of rows are against."""
     return [name.removeprefix(PREFIX) for name in columns if name.startswith(PREFIX)]
 
 

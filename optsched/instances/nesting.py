@@ -83,7 +83,7 @@ def joined(lists: Mapping[str, ListFields], found: dict[str, Entries]) -> dict[s
 
     Args:
         lists: of the class.
-        found: the entries of those that are given; what they name others by is taken out of them.
+        found: the entries of each list that is given; their keys are removed from them.
 
     Raises:
         InputError: a key that no entry has, or two.
@@ -140,7 +140,7 @@ def _complete(lists: Mapping[str, ListFields], found: dict[str, Entries], name: 
 
 
 def _keys(listed: ListFields, entries: Entries) -> list[str | None]:
-    """The keys of the entries of a list, taken out of them."""
+    """Remove the keys from the entries of a list, and return them."""
     if listed.key in listed.fields:
         return [None] * len(entries.rows)
     found = [row.pop(listed.key, None) for row in entries.rows]
@@ -174,7 +174,7 @@ def _resolve(
     keys: Sequence[str | None],
     owners: Sequence[int] | None,
 ) -> None:
-    """Put positions in the place of keys; those of an inner list are counted within its owner."""
+    """Put positions in the place of keys; an inner list counts within its owner."""
     within = owners if one.index_of == name else None
     for i, row in enumerate(entries.rows):
         if row.get(leaf) is None:
@@ -216,7 +216,7 @@ def _position(value: Any, keys: Sequence[str | None], place: str, of: str) -> An
 
 
 def _beside(listed: ListFields, entries: Entries) -> Iterator[tuple[str, list[Any]]]:
-    """The lists that a file has beside those of entries, taken out of the rows."""
+    """Remove the lists that stand beside the lists of entries from the rows, and return them."""
     leaves = list(dict.fromkeys(leaf for row in entries.rows for leaf in row))
     for leaf in filter(listed.beside, leaves):
         yield leaf, [row.pop(leaf, None) for row in entries.rows]

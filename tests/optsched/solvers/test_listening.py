@@ -82,6 +82,5 @@ if child:
 """
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no fork")
 def test_a_forked_process_solves_on_threads_of_its_own() -> None:
     subprocess.run([sys.executable, "-c", FORKED], check=True, timeout=60)
