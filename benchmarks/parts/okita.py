@@ -25,6 +25,11 @@ def no_rows(demand: Any, capacity: Any) -> Any:
     return np.zeros((0, len(demand)))
 
 
+def no_labels(search: Any, terms: Any, *arguments: Any, **options: Any) -> Any:
+    """Return what units of work give."""
+    return search.cheapest(terms)
+
+
 def columns(**replaced: Any) -> Part:
     """Return a part of problem_2_columns; "module__name" stands for a name in exact/module.py."""
     places = {f"{EXACT}.{place.replace('__', ':', 1)}": new for place, new in replaced.items()}
@@ -35,6 +40,19 @@ PARTS = {
     "annealing": columns(**{"method__Search.improve": nothing}),
     "joint search": columns(**{"joint_states__JointSearch.search": no_joint_search}),
     "rows by rounding": columns(pricing__rounded_rows=no_rows),
+    "labels": Part(
+        "okita",
+        "problem_2_columns",
+        replaced={
+            "formulations.okita.one_job.planner:cheapest_by_labels": no_labels,
+            "formulations.okita.exact.pricing:cheapest_by_labels": no_labels,
+        },
+    ),
+    "labels and prices by site": Part(
+        "okita",
+        "problem_2_columns",
+        replaced={"formulations.okita.one_job.planner:FEW_SITES": 0},
+    ),
     "more states": Part("okita", "problem_2_columns", search={"most_states": 8192}),
 }
 
@@ -43,6 +61,7 @@ SIZES = {
         {"jobs": 8, "sites": 6, "horizon": 20},
         {"jobs": 12, "sites": 6, "horizon": 20},
         {"jobs": 10, "sites": 4, "horizon": 20},
+        {"jobs": 20, "sites": 8, "horizon": 40},
     )
 }
 JOBS_TIMES = 2.0
