@@ -117,7 +117,7 @@ def executed(quick: bool) -> list[dict[str, str | bytes]]:
     """
     if quick:
         return [as_page(path, execute=False) for path in notebooks()]
-    with ThreadPoolExecutor(2) as pool:  # each has a process of its own
+    with ThreadPoolExecutor(2) as pool:  # each has a separate process
         return list(pool.map(kept_page, notebooks()))
 
 

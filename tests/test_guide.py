@@ -138,7 +138,7 @@ def run_command(line: str, folder: Path) -> str:
 
 
 def run_pytest(words: list[str], folder: Path) -> str:
-    """What pytest prints in a process of its own, which knows nothing of the run it is part of."""
+    """What pytest prints in a separate process, which knows nothing of the run it is part of."""
     path = os.pathsep.join([str(folder), str(ROOT)])
     plain = ["-p", "no:xdist", "-p", "no:cacheprovider"]
     done = subprocess.run(

@@ -96,4 +96,4 @@ PROBLEM = Problem(
     certify=later("formulations.aerialedge.theorems", "certify"),
     sample={"tasks": 4, "jobs": 1},
 )
-"""What ``optsched`` knows of the problem; its heuristics come from an entry point of their own."""
+"""What ``optsched`` knows of the problem; its heuristics come from a separate entry point."""

@@ -168,7 +168,7 @@ def hard(
 ) -> Instance:
     """Mixed sizes on nodes of two cores and three GiB, for which packing matters.
 
-    Sizes and times come from streams of their own: the list of more tasks begins with that of
+    Sizes and times come from separate random streams: the list of more tasks begins with that of
     fewer, but for the jobs they belong to.
 
     Args:

@@ -102,7 +102,7 @@ PROBLEM = Problem(
     certify=later("formulations.batch.theorems", "certify"),
     sample={"jobs": 2, "servers": 2, "types": 1, "time_scale": 0.03},
 )
-"""(2); its heuristics come from an entry point of their own."""
+"""(2); its heuristics come from a separate entry point."""
 
 COMPLETION = replace(
     PROBLEM,
@@ -119,4 +119,4 @@ COMPLETION = replace(
     ),
     calendar=replace(_CALENDAR, added=lambda instance, slots: float(instance.weight @ slots)),
 )
-"""What the paper's figures plot; its heuristics come from an entry point of their own."""
+"""What the paper's figures plot; its heuristics come from a separate entry point."""

@@ -99,7 +99,7 @@ class TinyOptions(Document):
 def generate(rng: np.random.Generator, **options: Any) -> Instance:
     """Draw an instance of the paper's simulations; jobs in order of release, a_j in 1..T/1.5.
 
-    Jobs and servers come from streams of their own: one seed gives the same jobs whatever the
+    Jobs and servers come from separate random streams: one seed gives the same jobs whatever the
     servers, the first servers whatever their number, and fewer jobs are some of more.
 
     Args:
@@ -188,7 +188,7 @@ def _instance(
     gpus: Integers,
     options: SystemOptions,
 ) -> Instance:
-    """Draw the rest: every column from a stream of its own, or all from one for a trace."""
+    """Draw the rest: every column from a separate stream, or all from one for a trace."""
     jobs, kinds = len(release), options.types
     own = iter(sources)
 

@@ -45,7 +45,7 @@ def problem_3_intervals(instance: Instance, *, tau: int = 8) -> Model:
     """(3) as tasks in time, server by server: most jobs in the window tau + 1..2 tau.
 
     Args:
-        instance: its jobs are those of the round.
+        instance: holds the jobs of the round.
         tau: end of the slot in which the round happens.
     """
     return problem_3_model(round_prospects(instance, tau), pooled=False)

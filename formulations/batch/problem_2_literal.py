@@ -50,7 +50,7 @@ def problem_3_literal(instance: Instance, *, tau: int = 8) -> Model:
     """(3) as the paper states it; with weights, the total weight of the jobs.
 
     Args:
-        instance: its jobs are those of the round; tiny.
+        instance: holds the jobs of the round; tiny.
         tau: end of the slot in which the round happens.
     """
     model = Model("problem (3), literal")

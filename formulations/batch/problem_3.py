@@ -41,7 +41,7 @@ def problem_3(instance: Instance, *, tau: int = 8, every: bool = False) -> Model
     """(3) as a mixed-integer program; with weights, the total weight of the jobs.
 
     Args:
-        instance: its jobs are those of the round.
+        instance: holds the jobs of the round.
         tau: end of the slot in which the round happens.
         every: all worker counts, without Lemma 2.
     """

@@ -142,7 +142,7 @@ def problem_4(instance: Instance, *, tau: int = 8) -> Model:
     """(4) over all schedules listed.
 
     Args:
-        instance: its jobs are those of the round; tiny.
+        instance: holds the jobs of the round; tiny.
         tau: end of the slot in which the round happens.
 
     Raises:
@@ -170,7 +170,7 @@ def problem_5(instance: Instance, *, tau: int = 8) -> Model:
     """(5), the dual of the linear relaxation of (4), over all schedules listed.
 
     Args:
-        instance: its jobs are those of the round; tiny.
+        instance: holds the jobs of the round; tiny.
         tau: end of the slot in which the round happens.
 
     Raises:
@@ -285,7 +285,7 @@ def problem_4_columns(
     """The linear relaxation of (4), by column generation.
 
     Args:
-        instance: its jobs are those of the round.
+        instance: holds the jobs of the round.
         options: limits.
         tau: end of the slot in which the round happens.
     """

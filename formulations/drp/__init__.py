@@ -62,7 +62,7 @@ PROBLEM = Problem(
     certify=later("formulations.drp.theorems", "certify"),
     sample={"jobs": 2, "nodes_per_job": 2},
 )
-"""DRP; its heuristics come from an entry point of their own."""
+"""DRP; its heuristics come from a separate entry point."""
 
 DSRP = replace(
     PROBLEM,
@@ -76,4 +76,4 @@ DSRP = replace(
     presets=STUDIES / "dsrp.toml",
     certify=later("formulations.drp.theorems", "certify_dsrp"),
 )
-"""DSRP; its heuristics come from an entry point of their own."""
+"""DSRP; its heuristics come from a separate entry point."""

@@ -1,6 +1,6 @@
 """Random instances with the paper's parameters (Section 5), and tiny ones for enumeration.
 
-Every quantity comes from a stream of its own: one seed gives the same servers whatever the jobs and
+Every quantity comes from a separate stream: one seed gives the same servers whatever the jobs and
 the profile, and the list of more jobs begins with that of fewer.
 """
 
@@ -95,7 +95,7 @@ class GeneratorOptions(Document):
         "jobs", description="one for each job, or one for each neural network that jobs train"
     )
     jobs_per_node: Size = Field(
-        1, description="jobs that a sensor serves (Section 3.5), each by a data node of its own"
+        1, description="jobs that a sensor serves (Section 3.5), each by its own data node"
     )
     work: Literal["data", "loss"] = Field(
         "data", description="compute from the data by (2), or from the loss wanted by (21)"

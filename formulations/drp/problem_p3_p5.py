@@ -100,7 +100,7 @@ def tangent_model(
 ) -> Model:
     """[P4] or, with services, [P5] without the cones: a relaxation of it in linear rows.
 
-    The other arguments are those of ``association``.
+    The other arguments are the same as of ``association``.
 
     Raises:
         InputError: fewer than two angles.

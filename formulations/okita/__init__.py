@@ -92,4 +92,4 @@ PROBLEM = Problem(
     certify=later("formulations.okita.theorems", "certify"),
     sample={"jobs": 2, "sites": 2, "horizon": 3},
 )
-"""What ``optsched`` knows of the problem; its heuristics come from an entry point of their own."""
+"""What ``optsched`` knows of the problem; its heuristics come from a separate entry point."""

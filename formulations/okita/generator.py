@@ -51,7 +51,7 @@ class GeneratorOptions(Document):
 def generate(rng: np.random.Generator, **options: Any) -> Instance:
     """Draw an instance; jobs that the system cannot host are drawn again.
 
-    Jobs come in order of arrival. Jobs and sites come from streams of their own: one seed gives
+    Jobs come in order of arrival. Jobs and sites come from separate random streams: one seed gives
     the first sites whatever their number, fewer jobs are some of more, and the same jobs meet
     more sites, except those that fewer cannot host.
 

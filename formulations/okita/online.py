@@ -68,7 +68,7 @@ def relabel(instance: Instance, schedule: Schedule, jobs: Integers) -> Schedule:
 
 
 def before(schedule: Schedule, moment: float) -> Schedule:
-    """What of a schedule happens in slots before a moment."""
+    """The part of a schedule that happens in slots before a moment."""
     kept = {kind: getattr(schedule, f"{kind}_slot") < moment for kind in _KINDS}
     columns = [getattr(schedule, f.name)[kept[f.name.split("_")[0]]] for f in fields(Schedule)]
     return Schedule(*columns)

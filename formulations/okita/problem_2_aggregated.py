@@ -187,7 +187,7 @@ def problem_2_aggregated(
 
 
 def _order(instance: Instance, core: Core, order_sites: bool, direct_transport: bool) -> None:
-    """What of sites and transport is left out because something as good is kept."""
+    """The part of sites and transport that is left out because something as good is kept."""
     if order_sites:
         add_site_order(core.model, instance, core.trained)
     if direct_transport:

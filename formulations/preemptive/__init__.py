@@ -130,7 +130,7 @@ PROBLEM = Problem(
     repair=repair,
     sample={"jobs": 2, "servers": 2, "types": 1, "span": 2, "time_scale": 0.01},
 )
-"""What ``optsched`` knows of the problem; its heuristics come from an entry point of their own."""
+"""What ``optsched`` knows of the problem; its heuristics come from a separate entry point."""
 
 _WITHOUT_STORAGE = replace(
     problem_2.COMPACT,
@@ -166,4 +166,4 @@ STORAGE = replace(
     certify=later("formulations.preemptive.theorems", "certify_with_storage"),
     arrivals=replace(ARRIVALS, replan=storage_online.replan, unfold=None),
 )
-"""(7) and its relaxations; its heuristics come from an entry point of their own."""
+"""(7) and its relaxations; its heuristics come from a separate entry point."""

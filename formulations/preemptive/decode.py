@@ -151,7 +151,7 @@ def _hub_workers(
 
 
 def _cloud_runs(grid: Grid, units: Integers) -> Floats:
-    """Runs in the cloud: each unit has a worker of its own there."""
+    """Runs in the cloud: each unit has its own worker there."""
     used = np.flatnonzero(units > 0)
     owner, lane = ranges(np.zeros(len(used)), units[used])
     runs = merged(grid.cloud_job[used][owner], lane, grid.cloud_slot[used][owner])

@@ -138,7 +138,7 @@ class TinyOptions(Document):
 def generate(rng: np.random.Generator, **options: Any) -> Instance:
     """Draw an instance of the paper's simulations.
 
-    Jobs and servers come from streams of their own: one seed gives the same jobs whatever the
+    Jobs and servers come from separate random streams: one seed gives the same jobs whatever the
     servers, the first servers whatever their number, and over the same span fewer jobs are some
     of more.
 
@@ -268,7 +268,7 @@ def _draw(
     """What is drawn whether or not there is a trace.
 
     Args:
-        columns: source of each column: streams of their own, or one for all where a trace says
+        columns: source of each column: separate streams, or one for all where a trace says
             which jobs meet which servers.
         first: the jobs in the order of the columns, as they were drawn.
         gpus: of every server.

@@ -129,7 +129,7 @@ def relabel(instance: Instance, schedule: Schedule, jobs: Integers) -> Schedule:
 
 
 def before(schedule: Schedule, moment: float) -> Schedule:
-    """What of a schedule happens before a moment (slots)."""
+    """The part of a schedule that happens before a moment (slots)."""
     run = moment - schedule.run_start > ROUNDING
     service = moment - schedule.service_start > ROUNDING
     return Schedule(
@@ -301,7 +301,7 @@ class State(Base):
         self._extend([(job.id, chunk, worker, start, start + job.chunk_time_slow)], False)
 
     def send_to_cloud(self, job: Job) -> None:
-        """Run a whole job in the cloud, each chunk on a worker of its own, at the fast speed."""
+        """Run a whole job in the cloud, each chunk on its own worker, at the fast speed."""
         start = self.now + max(0.0, job.release_time + job.upload_delay_cloud - self.now)
         end = start + job.chunk_time_fast
         self._extend([(job.id, d, CLOUD, start, end) for d in range(job.num_chunks)], True)

@@ -33,7 +33,7 @@ def at_offline_speed(instance: Instance, epsilon: float) -> Instance:
     """The instance whose run at speed 1 + epsilon has the chunk times given.
 
     Args:
-        instance: chunk times are those of the online machine.
+        instance: chunk times are of the online machine.
         epsilon: speed augmentation.
 
     Raises:
@@ -59,7 +59,7 @@ def problem_11(
     """(11): as (6), rates divided by 1 + epsilon.
 
     Args:
-        instance: chunk times are those of the online machine, as in (11a); for an instance that
+        instance: chunk times are of the online machine, as in (11a); for an instance that
             holds those of the offline machine, (11) is ``problem_6`` itself. Times are taken up
             to whole slots.
         epsilon: speed augmentation of the online machine.

@@ -96,7 +96,7 @@ def problem_8_while_training(
 ) -> Model:
     """The linear program whose dual is ``problem_9``: storage is taken only while training.
 
-    Arguments and errors are those of ``problem_9``.
+    Arguments and errors are the same as of ``problem_9``.
     """
     refuse_unknown(rates, ("fast", "slow"))
     model = problem_4(instance, rates=rates, chunk_parallelism=chunk_parallelism, integer=False)

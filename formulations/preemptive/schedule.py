@@ -65,7 +65,7 @@ class Schedule:
     """Runs of jobs on workers and services of parameter servers.
 
     ``CLOUD`` (-1) stands for the cloud, which has a worker and a parameter server for everyone:
-    each run there is a worker of its own.
+    each run there is its own worker.
 
     Raises:
         InputError: columns of different lengths, or an interval that ends before it starts.

@@ -32,7 +32,7 @@ def a_online(
     cost_c: CostC = "exact",
     printed: bool = False,
 ) -> Schedule:
-    """A_online (Algorithms 1 to 4); the options are those of ``Rules``.
+    """A_online (Algorithms 1 to 4); it takes the options of ``Rules``.
 
     Without an unlimited cloud a round may accept a single job, and the next lasts twice as long:
     jobs may then wait for exponentially long times.
@@ -72,7 +72,7 @@ def batch_sche(
     """BatchSche: the same rounds and prices, blind to location: never the fast speed.
 
     Workers and parameter server are placed in order of price, and a job pays for communication
-    even where they happen to meet. Arguments and errors are those of ``a_online``; the weighted
+    even where they happen to meet. Arguments and errors are as of ``a_online``; the weighted
     version is ``value_rule="weight", job_order="weight_per_cost"``.
     """
     rules = Rules(selection, start_rule, release_test, value_rule, job_order, one_server=False)

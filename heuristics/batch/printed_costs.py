@@ -79,7 +79,7 @@ def cost_c_printed(market: ServerView, workers: int, duration: int) -> PrintedAn
     """Algorithm 3 for a run that starts with the window; None where no server has room.
 
     Line 3 sorts servers by what they cost at tau_i, line 8 bills the first of them over the run.
-    Arguments are those of ``cost_d_printed``.
+    Arguments are the same as of ``cost_d_printed``.
     """
     free = market.workers[:, :duration].min(axis=1)
     services = market.services[:, :duration].min(axis=1)

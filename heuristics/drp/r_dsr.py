@@ -86,7 +86,7 @@ def place(
     repair: bool = True,
     printed: bool = False,
 ) -> PlacementRun:
-    """R-DSR from its relaxation on; arguments and errors are those of ``r_dsr``."""
+    """R-DSR from its relaxation on; arguments and errors are the same as of ``r_dsr``."""
     drawn = rng.random(instance.num_jobs)
     admit = (drawn > relaxed.admit) & (relaxed.admit > 0) if printed else drawn < relaxed.admit
     admit &= placed_whole(instance, relaxed)

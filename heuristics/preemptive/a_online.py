@@ -162,7 +162,7 @@ def a_online_e(
     """A_online-E: edge workers only.
 
     Jobs that no edge worker may serve go to the cloud; they are those with ``together`` set.
-    Arguments and errors are those of ``a_online``.
+    Arguments and errors are the same as of ``a_online``.
     """
     rules = Rules(priority, pending_rule, epsilon, edge_only=True, ps_policy=ps_policy)
     return _run(instance, rules, rng)
@@ -181,7 +181,7 @@ def a_online_ns(
     """A_online-NS, beyond the paper: a job goes wholly to the edge or wholly to the cloud.
 
     Places at the edge are compared with the fast cloud throughout; a job of which any chunk
-    would go to the cloud goes there whole. Errors are those of ``a_online``.
+    would go to the cloud goes there whole. Errors are the same as of ``a_online``.
 
     Args:
         instance: storage limits are not looked at.

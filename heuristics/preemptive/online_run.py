@@ -65,7 +65,7 @@ class OnlineRun(Schedule):
         """beta_w(t): weight of the chunks dispatched to an edge worker and unfinished at t.
 
         A chunk counts for r_j <= t < c_jd, its final completion time. (A chunk in the cloud has
-        a worker of its own.)
+        its own worker.)
 
         Args:
             worker: the edge worker.

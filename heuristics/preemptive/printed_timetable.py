@@ -77,7 +77,7 @@ class PrintedTimetable:
         return np.asarray(levels, dtype=np.float64)
 
     def send(self, job: Job, worker: Integers, delay: Floats, *, chunk_time: float) -> None:
-        """UPDATEVARIABLES for every chunk of a job; arguments are those of ``WorkerPool``."""
+        """UPDATEVARIABLES for every chunk of a job; arguments are the same as of ``WorkerPool``."""
         key = job.num_chunks * chunk_time
         for chunk, x in enumerate(worker.tolist()):
             if x < 0:

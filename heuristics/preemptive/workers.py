@@ -113,7 +113,7 @@ class WorkerPool:
     ) -> tuple[Integers, Floats]:
         """Chunks placed one by one where they add least to the planned weighted flow time.
 
-        Arguments are those of ``levels``.
+        Arguments are the same as of ``levels``.
 
         Returns:
             Eligible worker, by position, and level of each chunk up to the ceiling.

@@ -133,7 +133,7 @@ def make_online_bound_case(
     search: SearchFacts | None = None,
     proof_seconds: float = PROOF_SECONDS,
 ) -> OnlineBoundCase:
-    """The certificate of an instance; arguments are those of ``make_case``.
+    """The certificate of an instance; arguments are the same as of ``make_case``.
 
     Raises:
         InputError: no strategy is found on it.

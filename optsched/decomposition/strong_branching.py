@@ -17,7 +17,7 @@ _LEAST = 1e-3  # of what can be gained, so that a child that gains nothing is no
 def likely(
     found: Sequence[Branching], blocks: Sequence[ColumnBlock], most: int
 ) -> Sequence[Branching]:
-    """The first few, of as many conditions and of a rank; none if one takes a row of its own."""
+    """The first few, of as many conditions and of a rank; none if one takes its own row."""
     few = [one for one in found if one.score[:2] == found[0].score[:2]][:most]
     return few if all(blocks[one.block].upper <= 1 for one in few) else []
 

@@ -63,7 +63,7 @@ class HeuristicRun:
 
 @dataclass(frozen=True)
 class _Attempt:
-    """A run of a heuristic, as it goes to a process of its own."""
+    """A run of a heuristic, as it goes to a separate process."""
 
     problem: Problem
     instance: Any

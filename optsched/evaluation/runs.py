@@ -39,7 +39,7 @@ def instance_rng(seed: int) -> np.random.Generator:
 
 
 MethodKind = Literal["heuristic", "exact", "bound", "proof", "sweep"]
-"""A proof is of what an exact method found; a sweep is a measurement of its own, which no
+"""A proof is of what an exact method found; a sweep is a separate measurement, which no
 comparison knows."""
 
 NO_OPTIMUM = "no optimum to prove"

@@ -79,7 +79,7 @@ def _rows(listed: ListFields, document: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _flat(listed: ListFields, entry: dict[str, Any]) -> dict[str, Any]:
-    """An entry as a line of a table; what stands in an object inside it has a column of its own."""
+    """An entry as a line of a table; what stands in an object inside it has its own column."""
     return dict(_cells(listed, entry, ""))
 
 

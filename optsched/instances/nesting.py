@@ -46,7 +46,7 @@ class ListFields:
         return [name for name in names if name]
 
     def beside(self, leaf: str) -> bool:
-        """Whether a file has the field as a list of its own."""
+        """Whether a file has the field as a separate list."""
         return not self.path or (leaf in self.fields and "[]" not in self.fields[leaf].file)
 
 

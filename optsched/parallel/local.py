@@ -136,7 +136,7 @@ class Processes(Executor):
         self._executor: FuturesExecutor | None = None
 
     def start(self) -> FuturesExecutor:
-        # a worker that has grown is replaced, which loky announces in a thread of its own
+        # a worker that has grown is replaced, which loky announces in a separate thread
         warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
         with _safe_path():
             resource_tracker.ensure_running()

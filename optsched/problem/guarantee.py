@@ -29,7 +29,7 @@ class Guarantee:
     """
 
     factor: Callable[..., float]
-    """(instance, **options) -> the largest ratio; the options are those of the heuristic that it
+    """(instance, **options) -> the largest ratio; it takes the options of the heuristic that it
     takes by name. Infinite, or not a number, if nothing is stated of the instance."""
     against: str
     """"optimum", or the name of a bound of the problem. Against a bound the ratio is that of the

@@ -124,7 +124,7 @@ class _Solvable(ABC):
         return replace(answer, solution=replace(answer.solution, seconds=watch.seconds))
 
     def _elsewhere(self, instance: Any, options: Options, asked: Mapping[str, Any]) -> Answer:
-        """The answer of a process of its own, which builds, searches and decodes."""
+        """The answer of a separate process, which builds, searches and decodes."""
         from optsched.solvers.isolation import here, run_isolated
 
         call = _Call(self, instance, asked, here(options))
@@ -176,7 +176,7 @@ def _ended(
 
 @dataclass(frozen=True)
 class _Call:
-    """A solve as a task for a process of its own."""
+    """A solve as a task for a separate process."""
 
     method: _Solvable
     instance: Any

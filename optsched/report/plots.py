@@ -99,7 +99,7 @@ def means_against(
 
 
 def means_by(ax: Axes, table: pd.DataFrame, by: str = "heuristic", y: str = "ratio") -> Axes:
-    """Draw the mean of each group as a dot on a row of its own.
+    """Draw the mean of each group as a dot on its own row.
 
     The dark bar is the confidence interval of the mean, the pale line spans the least to the
     largest value. Of ratios, a broad bar spans the mean against the best schedules to that against
@@ -132,7 +132,7 @@ def means_by(ax: Axes, table: pd.DataFrame, by: str = "heuristic", y: str = "rat
 
 
 def _in_lines(name: str) -> str:
-    """A long name with its options on lines of their own."""
+    """A long name with its options on separate lines."""
     if len(name) <= NAME_WIDTH:
         return name
     head, _, options = name.partition("(")

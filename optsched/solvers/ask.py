@@ -84,7 +84,7 @@ def ask(
 
 @dataclass(frozen=True)
 class _Question:
-    """One call of a back end, here or in a process of its own."""
+    """One call of a back end, here or in a separate process."""
 
     engine: Backend
     form: MatrixForm

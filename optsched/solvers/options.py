@@ -83,14 +83,14 @@ class Options:
         if self.profile == "tiny" and (thread or self.threads != 1):
             given = "with a stop event" if self.stop is not None else f"threads={self.threads}"
             given = "with on_progress" if self.on_progress is not None else given
-            allowed = f'"default", as {given} needs a thread of its own'
+            allowed = f'"default", as {given} needs a separate thread'
             problems.append(FieldProblem("profile", self.profile, allowed))
         if not 0 <= self.seed < 2**31:
             problems.append(FieldProblem("seed", self.seed, "an integer in 0..2^31-1"))
         if self.memory_limit is not None and not self.memory_limit > 0:
             problems.append(FieldProblem("memory_limit", self.memory_limit, "GiB > 0, or None"))
         if self.on_progress is not None and (self.isolate or self.memory_limit is not None):
-            allowed = "None where a process of its own solves, which cannot call it"
+            allowed = "None where a separate process solves, which cannot call it"
             problems.append(FieldProblem("on_progress", self.on_progress, allowed))
         if problems:
             raise InputError(problems)

@@ -20,7 +20,7 @@ from optsched.solvers.solution import Limit, Status
 Result = TypeVar("Result")
 
 LARGE = 100_000
-"""Columns and coefficients from which on a solver under a time limit gets a process of its own:
+"""Columns and coefficients from which on a solver under a time limit gets a separate process:
 there, presolve and reading the model take seconds in which solvers do not look at the clock."""
 
 RESERVE = 1.0

@@ -49,7 +49,7 @@ def row_tolerances(form: MatrixForm) -> Floats:
     rows, data, column = form.rows, form.rows.matrix.data, form.rows.matrix.indices
     room = form.movable
     row, stuck = np.repeat(np.arange(rows.count), rows.lengths), (room == 0)[column]
-    with np.errstate(invalid="ignore"):  # nought times infinite
+    with np.errstate(invalid="ignore"):  # zero times infinite
         ends = [np.where(stuck & (data != 0), data * end[column], 0.0)
                 for end in (form.lower, form.upper)]  # fmt: skip
     least = np.bincount(row, np.minimum(*ends), rows.count)

@@ -248,7 +248,7 @@ def test_options_come_as_pairs_as_equations_or_alone():
     assert extra_options(given) == {"a_b": "-1", "c": "2", "d": "true", "e": "x=y"}
 
 
-# as a process of its own
+# as a separate process
 
 
 def test_a_process_keeps_standard_output_for_the_answer(command):

@@ -77,7 +77,7 @@ class BurdenRows:
         """Begin with storage, its cuts, and loads at some angles (CUT).
 
         Args:
-            instance: the system, with a service for every job of its own.
+            instance: the system, with a separate service for every job.
             table: sets and what they ask.
             storage: rows on storage.
             angles: radians, shape (angles,).

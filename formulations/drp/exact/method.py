@@ -8,7 +8,7 @@ and decision meet. Otherwise fewer jobs are tried, and the model closes what rem
 the best decision. With services, which take storage, the relaxation is over whole services with
 cuts on storage; jobs are inserted at its prices, packed on dear servers first where prices leave
 next to no choice, then exchanged over the sets of servers that these prices choose; where each job
-has a service of its own, a tree over the sets that a schedule of as many jobs as the bound says may
+has its own service, a tree over the sets that a schedule of as many jobs as the bound says may
 use decides whether there is one.
 """
 

@@ -44,7 +44,7 @@ def near_sets(
     all gains and the price of all capacities exceed the target by, jobs may lose in all.
 
     Args:
-        instance: the system, with a service for every job of its own.
+        instance: the system, with a separate service for every job.
         rent: price of each service on each server, at least 0, shape (services, servers).
         price: of each pair, at least 0, shape (pairs,).
         paid: price of all capacities together.

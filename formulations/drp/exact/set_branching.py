@@ -63,7 +63,7 @@ class SetBranching:
         """Prepare.
 
         Args:
-            instance: the system, with a service for every job of its own.
+            instance: the system, with a separate service for every job.
             sets: of all jobs.
             threads: that try candidates where these are many.
         """

@@ -69,7 +69,7 @@ class SetTree:
         """Prepare.
 
         Args:
-            instance: the system, with a service for every job of its own.
+            instance: the system, with a separate service for every job.
             near: the sets that a schedule of so many jobs may use.
             rows: of servers.
             target: jobs.

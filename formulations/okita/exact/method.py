@@ -147,7 +147,7 @@ class Search:
 
     @cached_property
     def moves(self) -> DestroyRepair | None:
-        """Steps of the annealing, with a planner of its own; None without a schedule to begin."""
+        """Steps of the annealing, with its own planner; None without a schedule to begin."""
         if self.best.schedule is None or self.floors is None or self.mode == "given":
             return None
         rng = np.random.default_rng(self.best.options.seed)

@@ -48,7 +48,7 @@ class ByUnits:
     instance: Instance
     job: int
     by_server: bool = False
-    """Whether each site of the first server has prices of its own, which takes longer."""
+    """Whether each site of the first server has its own prices, which takes longer."""
     alpha: Floats = field(init=False)
     """Price of a chunk by site of the first server (one row for all if not by it), site, money."""
 

@@ -45,7 +45,7 @@ class ChunkCells:
     """Job of each chunk, shape (chunks,)."""
     cell_chunk: Integers
     cell_worker: Integers
-    """Edge worker, or ``CLOUD``: a chunk in the cloud has a worker of its own there."""
+    """Edge worker, or ``CLOUD``: a chunk in the cloud has its own worker there."""
     cell_slot: Integers
     place_chunk: Integers
     place_server: Integers

@@ -45,7 +45,7 @@ def certify(
     """Every statement of Section V on one schedule, at the speed it says it was run at.
 
     Args:
-        instance: chunk times are those of the offline machine.
+        instance: chunk times are of the offline machine.
         schedule: the statements on chunks need runs that name them.
         storage: a schedule that does not fit into storage is not feasible.
         time_limit: wall seconds for each optimum that a verdict needs.

@@ -27,7 +27,7 @@ class Record:
     """
 
     instance: Instance
-    """Chunk times are those of the offline machine."""
+    """Chunk times are of the offline machine."""
     schedule: Schedule
     run_chunk: Integers
     """Chunk of each run, numbered over all jobs."""

@@ -59,7 +59,7 @@ def alternative(
     Args:
         model: that requires it.
         task: shape (...,).
-        ways: shape (..., n): each with a presence of its own, and the one present starts and ends
+        ways: shape (..., n): each with its own presence, and the one present starts and ends
             with the task. Of an absent task no way is present.
         name: of the rows, ``name:one``, ``name:start`` and ``name:end``.
 

@@ -132,7 +132,7 @@ def _set(parameters: Any, name: str, value: Any) -> None:
 
 
 def _run(model: IntegerModel, proto: Any, parameters: Any, options: Options) -> Ended[Any]:
-    """The CpSolverResponse of a search on a thread of its own."""
+    """The CpSolverResponse of a search on a separate thread."""
     from ortools.sat.python import cp_model_helper
 
     solver: Any = cp_model_helper.SolveWrapper()

@@ -57,7 +57,7 @@ class ProtoWriter:
     # linear functions
 
     def lines(self, block: str, expression: Expression, *, single: bool = False) -> list[Line]:
-        """Each entry as the solver writes it; if single, a sum gets a column of its own.
+        """Each entry as the solver writes it; if single, a sum gets its own column.
 
         Raises:
             UnsupportedError: a number is not whole, or values need more than 53 bits.

@@ -32,7 +32,7 @@ _INFINITE = 1e20  # HiGHS takes finite bounds and costs from here on for infinit
 _FINER = 1e-9  # tolerance at which models have been seen to be solved that failed at 1e-6
 _TURNED = 10_000  # nonzeros; with more, scipy turns rows into columns faster than HiGHS does
 _SMALL_MODEL = 1000  # columns; below, the feasibility jump costs more than the whole solve
-_SUBMODELS = ("rens", "rins", "root_reduced_cost")  # heuristics that solve models of their own
+_SUBMODELS = ("rens", "rins", "root_reduced_cost")  # heuristics that solve separate models
 
 
 class Highs(Backend):

@@ -27,7 +27,7 @@ class HighsSession:
         self._options = options
         self._engine: Any = None
         self._held: MatrixForm | None = None
-        """What the engine has, in arrays of its own."""
+        """What the engine has, in its own arrays."""
 
     def forget(self) -> None:
         """Hand over anew at the next solve."""

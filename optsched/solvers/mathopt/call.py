@@ -31,7 +31,7 @@ def call(
 ) -> Any:
     """The SolveResultProto, or the words of an error.
 
-    MathOpt's Python layer loses those words: it raises an AttributeError of its own instead.
+    MathOpt's Python layer loses those words: it raises its own AttributeError instead.
 
     Args:
         code: SolverTypeProto.

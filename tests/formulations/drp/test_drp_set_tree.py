@@ -27,7 +27,7 @@ from optsched.decomposition import GenerationOptions
 from optsched.solvers.options import Options
 
 OWN = {"jobs": 4, "servers": 3, "most_nodes": 3, "storage": True}
-"""Of ``instances``: a service for every job of its own."""
+"""Of ``instances``: a separate service for every job."""
 
 
 def always():

@@ -120,7 +120,7 @@ def _may_run(instance: Instance, j: int, w: int, t: int) -> bool:
 
 
 def _served(instance: Instance, running: Sequence[int], t: int, delayed: bool) -> bool:
-    """Whether each running job can have a parameter server of its own; (2e), (2f), (2i)."""
+    """Whether each running job can have its own parameter server; (2e), (2f), (2i)."""
 
     def place(jobs: Sequence[int], free: frozenset[int]) -> bool:
         if not jobs:

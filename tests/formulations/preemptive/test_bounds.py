@@ -73,7 +73,7 @@ def test_bounds_stand_in_their_order_below_every_optimum(data):
     ]
     assert all(low <= high + SLACK for low, high in pairwise(chain)), chain
     assert lb_alone(instance) <= lb_theta(instance) + SLACK
-    # in a slot of its own, a chunk that is done in one is done at no cost
+    # in its own slot, a chunk that is done in one is done at no cost
     assert lb_paper(instance) > 0 or (instance.chunk_time_fast <= instance.slot_hours).any()
 
 

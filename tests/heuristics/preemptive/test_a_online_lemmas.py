@@ -200,7 +200,7 @@ def test_theorem_3_for_problem_2_fails_if_delays_depend_on_the_job(
     start = instance.release_time + np.diag(instance.upload_delay_edge)
     k = np.arange(jobs)
     end, cloud = start + instance.chunk_time_slow, np.full(jobs, CLOUD)
-    apart = Schedule.build(  # every job on a server of its own
+    apart = Schedule.build(  # every job on its own server
         runs=np.stack([k, 0 * k, k, start, end], axis=1),
         services=np.stack([k, cloud, start, end], axis=1),
         together=np.zeros(jobs, dtype=bool),

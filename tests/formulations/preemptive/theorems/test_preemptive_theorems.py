@@ -199,7 +199,7 @@ def test_prices_and_betas_of_a_run_are_a_dual_point_of_the_corrected_theorem(dat
         assert np.all(holds[concerned])
     cloud = instance.upload_delay_cloud + instance.chunk_time_fast
     assert np.all(run.alpha <= theta(instance) * weight * cloud[run.chunk_job] + 1e-9)
-    # in the cloud a chunk has a worker of its own, which the dual does not charge
+    # in the cloud a chunk has its own worker, which the dual does not charge
     value = (run.alpha.sum() - total / (1 + epsilon)) / theta(instance)
     assert value >= epsilon / (1 + epsilon) * run.alpha.sum() / theta(instance) - 1e-9
     assert value <= solve(lp_kappa(offline, epsilon=epsilon)).objective + 1e-9
