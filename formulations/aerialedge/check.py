@@ -48,7 +48,7 @@ def order_of_travel(instance: Instance) -> Integers:
 
 
 def within_reach(instance: Instance, deployment: int) -> list[Violation]:
-    """What of (7), (13) and (14) keeps the multi-job from a deployment, packing aside."""
+    """Which of (7), (13) and (14) keep the multi-job from a deployment, packing aside."""
     found = []
     travel, flight = instance.travel_time[deployment], instance.flight_time[deployment]
     if travel >= flight:

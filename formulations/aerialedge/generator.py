@@ -22,7 +22,7 @@ HARD_MEM = (0.2, 2.0)
 HARD_NODE = (2.0, 3.0)
 """Cores and GiB of its nodes."""
 TIME_SIGMA = 0.8
-"""Of log-normal execution times."""
+"""Sigma of log-normal execution times."""
 
 Count = Annotated[int, Field(ge=1, le=1_000_000)]
 

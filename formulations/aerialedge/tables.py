@@ -32,7 +32,7 @@ class Drone:
     total_time: float
     """Sum of execution times, seconds."""
     mem_sigma: float = 0.5
-    """Of the log-normal memory demands."""
+    """Sigma of the log-normal memory demands."""
 
 
 _AZURE, _HIVECELL, _EL300, _INTELLIEDGE = (16.0, 48.0), (6.0, 8.0), (4.0, 8.0), (8.0, 16.0)

@@ -14,7 +14,7 @@ from optsched.problem.certificate import Certificate, at_most, feasibility
 
 PAPER = "She et al."
 FACTOR = 4.0
-"""Of doubling intervals, for total weighted completion time (Hall et al., 1997)."""
+"""Factor of doubling intervals, for total weighted completion time (Hall et al., 1997)."""
 
 
 def certify(instance: Instance, schedule: Schedule) -> list[Certificate]:

@@ -115,7 +115,7 @@ def add_job_order(model: Model, instance: Instance, completion: Expression) -> N
 
 
 def add_site_order(model: Model, instance: Instance, trained: Expression) -> None:
-    """Of interchangeable sites the earlier one trains more, by ``site_weights``.
+    """Make the earlier one of interchangeable sites train more, by ``site_weights``.
 
     Args:
         model: of (2).

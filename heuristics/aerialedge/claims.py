@@ -241,7 +241,7 @@ def allocated(frame: pd.DataFrame, printed: float, variant: str, policy: str) ->
 
 
 def tasks_per_job(scale: Scale) -> float:
-    """Of the trace, by the paper's own totals; no job is deeper than it has tasks."""
+    """Divide the trace's tasks by its jobs, by the paper's totals; no job is deeper than this."""
     return 14_295_731 / 4_201_014
 
 

@@ -25,7 +25,7 @@ class Estimator:
     kinds: tuple[str, ...]
     """Job types seen in training; any other has none of their columns."""
     mean: Floats
-    """Of the numeric features over all training data."""
+    """Mean of the numeric features over all training data."""
     deviation: Floats
     least: Floats
     """Smallest positive training value of each resource."""

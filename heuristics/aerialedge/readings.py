@@ -17,7 +17,7 @@ EXECUTION = Reading(
     judged=True,
 )
 COLUMNS = {"pooled": "aet_pooled", "per job": "aet_per_job", "last task": "makespan"}
-"""Of the measurements, by what execution means."""
+"""Columns of the measurements, by what execution means."""
 RANDOM = Reading(
     "random",
     ("queued", "at once"),

@@ -44,7 +44,7 @@ WINDOW = Reading(
 UTILISATION = {
     "A_online's": "utilisation", "own makespan": "utilisation_own", "own edge": "utilisation_edge",
 }  # fmt: skip
-"""Of the measurements, by the window."""
+"""Columns of the measurements, by the window."""
 CAP = Reading(
     "cap",
     ("larger", "smaller"),

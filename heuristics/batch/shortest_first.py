@@ -167,7 +167,7 @@ class ShortestFirst:
             self._planned.append(run)
 
     def _size(self, job: Job) -> float:
-        """By which jobs are planned, smallest first."""
+        """Size by which jobs are planned, smallest first."""
         if self._rule == "arrival":
             return 0.0
         length = least_duration(self._system, job)

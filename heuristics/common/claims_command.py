@@ -43,7 +43,7 @@ NARROW = 110
 """Columns of a terminal below which claims are listed and not put in a table."""
 
 COLOURS = {"holds": "green", "fails": "red", "not measured": "dim"}
-"""Of verdicts; the others are yellow."""
+"""Colours of verdicts; the others are yellow."""
 
 
 def claims(

@@ -24,7 +24,7 @@ MINI_BATCH = 8
 HIDDEN = 32
 """Neurons of the one hidden layer."""
 STEP, MOMENTUM = 0.05, 0.9
-"""Of stochastic gradient descent."""
+"""Step size and momentum of stochastic gradient descent."""
 TRAINED_ON = 2 / 3
 """Share of the images; the rest are for testing."""
 

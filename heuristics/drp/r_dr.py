@@ -66,7 +66,7 @@ class _State:
     allowed: Booleans
     """Pairs of the jobs that are left, shape (pairs,)."""
     pairs: list[Integers] = field(default_factory=list)
-    """Of each admitted job."""
+    """Pairs of each admitted job."""
     order: list[int] = field(default_factory=list)
 
 

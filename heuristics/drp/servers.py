@@ -74,7 +74,7 @@ class Servers:
         return self.utilisation_with(pairs) <= 1 + ROUNDING
 
     def utilisation_with(self, pairs: Integers) -> Floats:
-        """Of each pair's server, its node and service added; shape of ``pairs``."""
+        """Utilisation of each pair's server, its node and service added; shape of ``pairs``."""
         server = self.instance.pair_server[pairs]
         storage = self.now.storage[server]
         if self.services:

@@ -28,7 +28,7 @@ RSSI = (-35.0, -36.0, -47.0, -65.0)
 FADING = 8.0
 """dB, standard deviation of what walls and distance add to the strength of a signal; assumed."""
 BANDWIDTH = 1e9
-"""Of each server, inbound and outbound, bit/s."""
+"""Bandwidth of each server, inbound and outbound, bit/s."""
 COMPUTE = 70e9
 """FLOP/s of each server: so much that 22 jobs take about an hour, as Section 6.2 says."""
 SERVERS = len(LATENCY)
@@ -48,7 +48,7 @@ class Prototype(NamedTuple):
     """The data set."""
     images: int
     multiply_adds: float
-    """Of one image, forward."""
+    """Multiply-adds of one image, forward."""
     parameters: float
 
 
@@ -62,7 +62,7 @@ PROTOTYPES = (
 
 
 class Times(NamedTuple):
-    """Of each job on each server, seconds, shape (jobs, servers)."""
+    """Times of each job on each server, seconds, shape (jobs, servers)."""
 
     compute: Floats
     communication: Floats
@@ -78,12 +78,12 @@ class Requests:
     """Jobs submitted together."""
 
     kind: Integers
-    """Of ``PROTOTYPES``, shape (jobs,)."""
+    """Index of a job in ``PROTOTYPES``, shape (jobs,)."""
     sync_period: Integers
     deadline_s: float = 1.0
     """For the training of each."""
     comm_share: float = 0.5
-    """Of the deadline, for communication."""
+    """Share of the deadline that is for communication."""
 
     @classmethod
     def draw(cls, rng: np.random.Generator, jobs: int, load: float) -> Requests:

@@ -30,7 +30,7 @@ METHODS: dict[str, tuple[str, dict[str, Any]]] = {
 LATENCIES = ("exponential", "linear", "piecewise")
 ALPHAS = ((1.0, 4.0), (1.0, 2.0), (1.0, 1.0), (2.0, 1.0), (4.0, 1.0))
 SEEDS = 6
-"""Of a quick run: as few as an interval by signs can tell from an even chance."""
+"""Seeds of a quick run: as few as an interval by signs can tell from an even chance."""
 BETAS = ((1.0, 1.0, 1.0), (2.0, 1.0, 1.0), (1.0, 2.0, 1.0), (1.0, 1.0, 2.0))
 
 

@@ -14,7 +14,7 @@ from heuristics.okita.online import Job, Recorder, Rules, SiteCosts
 from optsched.errors import InputError
 
 Draw = Literal["uniform", "middle"]
-"""Of a number of workers: any up to the most, or one of the middle half."""
+"""How a number of workers is drawn: any up to the most, or one of the middle half."""
 
 
 def fifo(

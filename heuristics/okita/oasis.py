@@ -67,7 +67,7 @@ class _Offer(NamedTuple):
     order: Integers
     """Sites by a worker's price."""
     price: Floats
-    """Of a worker at each site."""
+    """Price of a worker at each site."""
     fit: Integers
     """Workers at each site, the server in its place."""
     server: int
@@ -86,7 +86,7 @@ class _Market:
         self._offers: dict[int, _Offer] = {}
 
     def _prices(self, free: Integers) -> tuple[Floats, Floats]:
-        """Of a worker and of the server at each site, shape (sites,)."""
+        """Prices of a worker and of the server at each site, shape (sites,)."""
         whole = np.maximum(self.capacity, 1)
         unit = self.least * self.ratio ** ((self.capacity - free) / whole) / whole
         return unit @ self.job.worker, unit @ self.job.server

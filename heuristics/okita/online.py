@@ -67,7 +67,7 @@ class WindowOptions(NamedTuple):
     server: Integers
     exchange: Floats
     number: Integers
-    """Of workers, at most."""
+    """Most workers."""
     spread: NDArray[np.str_]
 
 
@@ -206,7 +206,7 @@ class Job:
 
     @property
     def _spreads(self) -> tuple[Spread, ...]:
-        """Those that are tried one-shot."""
+        """Spreads that are tried one-shot."""
         rule = self.system.rules.placement
         if rule == "near_data":
             return "preferred", "near", "server"

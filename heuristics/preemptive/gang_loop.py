@@ -41,11 +41,11 @@ class Gangs(NamedTuple):
     group: Integers
     """Group of each worker."""
     first_member: Integers
-    """Of each group, into ``member``; shape (groups + 1,)."""
+    """First place of each group, into ``member``; shape (groups + 1,)."""
     member: Integers
     """Workers by group, ascending within each."""
     first_eligible: Integers
-    """Of each job, into ``eligible``; shape (jobs + 1,)."""
+    """First place of each job, into ``eligible``; shape (jobs + 1,)."""
     eligible: Integers
     """Groups that may serve a job: one, or any number of groups of one worker."""
 

@@ -51,7 +51,7 @@ _HEAT = 0.1  # of the first generation: a ratio smaller by this share is accepte
 _COLDEST = 0.002
 _ASKED = 0.1  # share of candidates whose optimum is asked for although a known schedule would do
 COUNTED = ("evaluated", "solved", "refused", "failed")
-"""Of candidates, by a judge."""
+"""Counts of candidates, by a judge."""
 
 NOTHING = {"document": "", "low": 0.0, "second": 0.0, "failure": "", **dict.fromkeys(COUNTED, 0)}
 """The row of a chain that found nothing."""
@@ -71,7 +71,7 @@ class Search:
     evaluated: int
     """Candidates on which the heuristic ran."""
     solved: int
-    """Of these, those for which the optimum was asked."""
+    """Candidates for which the optimum was computed."""
     refused: int
     """Candidates that are no instances."""
     failed: int
@@ -96,7 +96,7 @@ class Hunt:
     reference: str | None = None
     time_limit: float = TIME_LIMIT
     runs: int | None = None
-    """Of the heuristic on a candidate; None: ``SEEDS`` if it is randomised, else one."""
+    """Runs of the heuristic on a candidate; None: ``SEEDS`` if it is randomised, else one."""
 
     def judge(self, seeds: Sequence[int]) -> Judge:
         """Who judges candidates."""
@@ -116,7 +116,7 @@ class Hunt:
         )
 
     def seeds(self) -> range:
-        """Of the heuristic's runs on a candidate: several if it is randomised."""
+        """Seeds of the heuristic's runs on a candidate: several if it is randomised."""
         if self.runs is not None:
             return range(self.runs)
         lots = self.heuristic != ANY and _lots(*self._known(), self.heuristic)

@@ -118,7 +118,7 @@ class Space:
                 seen.setdefault(self.key(path), Counter())[value] += 1
         self.pools = {key: Pool(tuple(of), min(of.values())) for key, of in seen.items()}
         self._fields = list(dict.fromkeys(_field(key) for key in self.pools if self.pool(key)))
-        """Those that vary, however many numbers each has: a file may list hundreds of servers."""
+        """Fields that vary, each once: a file may list hundreds of servers."""
         self.entries = Entries(problem.instance_type, self.documents)
         self.lists = [
             dim for dim in self.entries.dims if (self.entries.lists(dim)[0],) in self._alike

@@ -129,7 +129,7 @@ def conditioning(model: Model, solver: str = "highs") -> Conditioning:
 
 
 def _coefficients(form: MatrixForm, part: slice) -> Floats:
-    """Those of consecutive rows."""
+    """Take consecutive rows."""
     pointer = form.rows.matrix.indptr
     return np.asarray(form.rows.matrix.data[pointer[part.start] : pointer[part.stop]])
 

@@ -27,7 +27,7 @@ class Branching:
     conditions: frozenset[Condition]
     number: float
     rank: float = 0.0
-    """Of its features: see ``find_branchings``."""
+    """Rank of its features: see ``find_branchings``."""
 
     @property
     def score(self) -> tuple[int, float, float]:

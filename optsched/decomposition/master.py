@@ -51,11 +51,11 @@ class MasterPoint:
     """NO_SOLUTION: the time was over; ERROR: HiGHS failed twice."""
     value: float = math.nan
     weights: Floats = field(default_factory=_nothing)
-    """Of each column, shape (columns,)."""
+    """Weight of each column, shape (columns,)."""
     shortfall: float = 0.0
     """How far rows are from being satisfied in all, each relative to ``max(1, |side|)``."""
     duals: Floats = field(default_factory=_nothing)
-    """Of coupling rows and rows added, of the sign their sides allow; as HiGHS says it."""
+    """Dual values of coupling rows and rows added, in the sign of HiGHS."""
     thresholds: Floats = field(default_factory=_nothing)
     """Dual of each block's number of columns, shape (blocks,)."""
 

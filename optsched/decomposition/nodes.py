@@ -60,7 +60,7 @@ class NodeResult:
 
     @property
     def prices(self) -> Floats | None:
-        """Of the coupling rows, at which the bound was proven."""
+        """Dual values of the coupling rows, at which the bound was proven."""
         return None if self.duals is None else self.duals.rows
 
 

@@ -43,12 +43,12 @@ class Basis:
     columns: list[Any]
     """Status of each column, HiGHS's own."""
     rows: list[Any]
-    """Those of ranges first."""
+    """Status of each row, those of ranges first."""
     short: list[Any]
     """Status of what each range is short of."""
 
     def part(self, columns: Indices, rows: Indices) -> Basis:
-        """Of some columns and rows, all ranges among them."""
+        """Return the basis of some columns and rows, all ranges among them."""
         return Basis([self.columns[c] for c in columns], [self.rows[r] for r in rows], self.short)
 
     def with_row(self) -> Basis:
@@ -80,7 +80,7 @@ class PackingPoint:
     value: float
     """Worth; where the solve was cut short, no less than the optimum's."""
     weights: Floats
-    """Of each column, shape (columns,); of no use if it was cut short."""
+    """Weight of each column, shape (columns,); of no use if it was cut short."""
     duals: Floats
     """Shape (rows,); at least 0 but for ranges, where less than 0 is a price of their least. Any
     such prices bound the optimum."""

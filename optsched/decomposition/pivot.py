@@ -8,7 +8,7 @@ from optsched.jit import njit_cached
 from optsched.model.expression import Floats
 
 PRECISION = 1e-9
-"""Of what a column takes of a row, up to which it is rounding."""
+"""Share of what a column takes of a row, up to which it is rounding."""
 
 
 @njit_cached

@@ -29,7 +29,7 @@ from optsched.model.expression import Floats
 Indices = NDArray[np.int64]
 
 STEP = 0.05
-"""By which prices change per unit of a residual, at first."""
+"""Amount by which prices change per unit of a residual, at first."""
 MOST = 40
 """Vertices known of a part; the oldest answer without weight makes room for another."""
 SWEEPS = 100
@@ -39,7 +39,7 @@ ENOUGH = 0.1
 GOOD, LONGER = 0.5, 1.5
 """Part of it from which on steps get longer, and how many times."""
 VAIN, SHORTER = 15, 0.7
-"""Questions in vain after which steps get shorter, and how many times as long they are then."""
+"""Non-improving questions after which steps get shorter, and by which factor."""
 _GAIN = 1e-9  # what moving weight, or another vertex, has to gain
 _NONE = 1e-12  # weight that counts as none
 

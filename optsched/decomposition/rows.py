@@ -11,7 +11,7 @@ from optsched.decomposition.columns import Column
 from optsched.model.expression import Floats
 
 Coefficient: TypeAlias = Callable[[Column], float] | Floats
-"""Of a column; or, if columns are listed, of every column of the list, shape (columns,)."""
+"""Coefficient of a column; if columns are listed, of every column, shape (columns,)."""
 
 
 def _coefficient(given: Coefficient, column: Column) -> float:
@@ -47,7 +47,7 @@ class Split:
 
     amount: Coefficient
     rank: float = 0.0
-    """Of several sums that are fractional, one of the highest rank is branched on."""
+    """Rank: of several fractional sums, one of the highest rank is branched on."""
 
     def of(self, column: Column) -> float:
         """Return the amount of a column."""

@@ -31,7 +31,7 @@ def strongest(
     gain: float,
     budget: Budget,
 ) -> Branching:
-    """Of some numbers, that for which the product of what both children gain is largest.
+    """Return the candidate for which the product of what both children gain is largest.
 
     The master problem is solved for each child without pricing, so that gains are too large; what
     children are worth is left to the search.

@@ -29,7 +29,7 @@ _TELLING = (
     Status.NO_SOLUTION,
     Status.INTERRUPTED,
 )
-"""Of several solves of one problem, the end that comes first here says most."""
+"""Ends of solves of one problem, the most telling first."""
 
 
 @dataclass(frozen=True)

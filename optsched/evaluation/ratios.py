@@ -57,7 +57,7 @@ class Row:
     ratio": both ends are infinite, as something is divided by nothing. Otherwise
     how the reference formulation's solve ended."""
     cost: float | None = None
-    """Of the heuristic's schedule; at speed 1 + epsilon, the online cost."""
+    """Cost of the heuristic's schedule; at speed 1 + epsilon, the online cost."""
     optimum: float | None = None
     """Proven optimal cost at speed 1."""
     bound: float | None = None
@@ -87,7 +87,7 @@ class Row:
     """Whether the schedule was granted more than the optimum was, such as speed: only then may
     the ratio be below 1."""
     foresight: str = ""
-    """Of a heuristic that is to be online: whether it was found to know what arrives later, "none
+    """Whether a heuristic that is to be online was found to know what arrives later, "none
     found", "found" or "not tried"."""
     interpretation: str = ""
     """How the instance was taken to have the optimum and the bounds, such as "times taken up to
@@ -282,7 +282,7 @@ def _options(problem: Problem, heuristics: Sequence[str]) -> dict[str, dict[str,
 
 
 def _joined(*messages: str) -> str:
-    """Those that say something, each once."""
+    """Return the notes that say something, each once."""
     return "; ".join(dict.fromkeys(filter(None, messages)))
 
 

@@ -90,15 +90,15 @@ class MethodRun:
 
     status: Status
     cost: float | None = None
-    """Of the schedule, which has passed the checker unless the status says otherwise."""
+    """Cost of the schedule, which has passed the checker unless the status says otherwise."""
     bound: float | None = None
     """Proven bound on the optimum, or the value of a bound."""
     offline: bool = False
     """Whether the schedule is a solution of the exact models, and so may serve as incumbent."""
     foresight: str = ""
-    """Of a heuristic that is to be online: "none found", "found" or "not tried"."""
+    """Foresight of a heuristic that is to be online: "none found", "found" or "not tried"."""
     may_beat: bool = False
-    """Of a heuristic: whether its schedule was granted more than others are, such as speed. Of an
+    """Whether a heuristic's schedule was granted more than others are, such as speed. Of an
     exact method: whether its schedules were granted more than the exact models' are."""
     seconds: float = 0.0
     """Wall time of the method alone, that of getting machine code left out."""

@@ -201,7 +201,7 @@ def _half_width(values: NDArray[np.floating]) -> float:
 
 
 def varying(table: pd.DataFrame, names: Iterable[str]) -> list[str]:
-    """Those of the columns that take more than one value."""
+    """Return the columns that take more than one value."""
     return [name for name in names if name in table and table[name].nunique(dropna=False) > 1]
 
 

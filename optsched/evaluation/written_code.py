@@ -65,7 +65,7 @@ class _Content(pickle.Pickler):
 
 
 def _solved_by(problem: Problem) -> list[Any]:
-    """Of all that a problem has, what a heuristic calls that is handed it."""
+    """Return what a heuristic calls of the problem that it is handed."""
     exact, _ = problem.formulation(problem.reference)
     return [problem.instance_type, problem.check, problem.cost, problem.arrivals, exact.code]
 

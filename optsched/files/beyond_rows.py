@@ -199,7 +199,7 @@ def _weights(
     cones: list[RotatedCone],
     cone: RotatedCone,
 ) -> tuple[str, Floats]:
-    """Of the squares of each entry in the objective, with the name of the variable they bound.
+    """Return the name of the bounded variable and the weights of the squares in the objective.
 
     Raises:
         UnsupportedError: that variable means more than its cost.

@@ -13,7 +13,7 @@ _IGNORED = -1
 """Position of a row of sort N that is not the objective."""
 _GOAL = -2
 _FIELDS = (slice(1, 3), slice(4, 12), slice(14, 22), slice(24, 36), slice(39, 47), slice(49, 61))
-"""Of a line in fixed format; what lies between them is blank."""
+"""Fields of a line in fixed format; what lies between them is blank."""
 
 
 def read_mps(lines: Iterable[str], place: FilePosition) -> Contents:

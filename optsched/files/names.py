@@ -42,7 +42,7 @@ class Names:
     """What the model calls them, such as ``y[0, 3]``."""
     row_sources: list[str]
     sets: list[str] = field(default_factory=list)
-    """Of special ordered sets."""
+    """Names of special ordered sets."""
     set_sources: list[str] = field(default_factory=list)
 
     def original(self) -> dict[str, str]:

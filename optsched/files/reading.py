@@ -28,7 +28,7 @@ _READERS = {".mps": read_mps, ".qps": read_mps, ".lp": read_lp}
 _MOST_BLOCKS = 200
 """With more stems than this among the names, a file's rows or columns are one block each kind."""
 _ROUNDING = 1e-9
-"""Of the largest eigenvalue: a squared part no further below 0 than this is convex."""
+"""Share of the largest eigenvalue: a squared part no further below 0 than this is convex."""
 
 
 def read(path: str | Path) -> Model:

@@ -31,7 +31,7 @@ class Scale:
     """How times of a table become numbers, if a column does not say so itself."""
 
     unit: str = ""
-    """Of all columns of times without a unit or factor of their own; empty: that of the field."""
+    """Unit of the columns of times that name neither unit nor factor; empty: the field's unit."""
     origin: str = ""
     """Date that is time 0; empty: the first date of the column."""
     slot: Fraction | None = None

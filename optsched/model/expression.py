@@ -367,7 +367,7 @@ class Relation:
     """The constant of the expression already taken off."""
     upper: Floats | float
     labels: Mapping[str, Any] | None = None
-    """Of the axes, by name, if they have any; see :mod:`optsched.model.labels`."""
+    """Labels of the axes, by name, if they have any; see :mod:`optsched.model.labels`."""
 
     @property
     def shape(self) -> Shape:

@@ -21,7 +21,7 @@ from optsched.model.terms import FEW, Coefficients, added_up
 from optsched.model.variables import column_name
 
 EVERY_PART = frozenset({"cost", "offset", "rows", "columns", "matrix"})
-"""What of a compiled model can change while its structure stays."""
+"""The part of a compiled model that can change while its structure stays."""
 
 
 @dataclass(eq=False)
@@ -84,7 +84,7 @@ class CompiledIndicator:
     """The value each literal must have, shape (literals,)."""
     name: str
     shape: Shape
-    """Of the block; rows are its entries in C order."""
+    """Shape of the block; rows are its entries in C order."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,9 +107,9 @@ class MatrixForm:
     column_blocks: dict[str, tuple[int, Shape]]
     """First column and shape of each variable block, by name."""
     labels: Mapping[str, Labels] = field(default_factory=dict)
-    """Of each variable block that has any, by name."""
+    """Labels of each variable block that has any, by name."""
     row_labels: Mapping[str, Labels] = field(default_factory=dict)
-    """Of each linear block that has any, by name."""
+    """Labels of each linear block that has any, by name."""
     indicators: tuple[CompiledIndicator, ...] = ()
     """Indicator blocks handed to the solver as they are."""
     nonlinear: tuple[Block, ...] = ()

@@ -116,7 +116,7 @@ class Coefficients(NamedTuple):
     indices: NDArray[np.integer[Any]]
     indptr: Columns
     columns: int
-    """Of the matrix."""
+    """Number of columns of the matrix."""
 
     @property
     def format(self) -> str:

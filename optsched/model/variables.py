@@ -52,7 +52,7 @@ class Variable(Expression):
         self.upper = upper
         self.formula = formula
         self.labels = labels
-        """Of its axes, by name, if it has any."""
+        """Labels of its axes, by name, if it has any."""
 
     def with_domain(
         self, variable_type: VariableType, lower: Floats | float, upper: Floats | float

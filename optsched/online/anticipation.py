@@ -35,7 +35,7 @@ class Anticipation:
     future: str
     """What was done to the jobs that arrive from then on."""
     job: int
-    """On which the decision is, numbered as in the instance."""
+    """Job on which the decision is, numbered as in the instance."""
     was: str
     """What the algorithm decides on the job before then, on the instance as it is."""
     became: str

@@ -140,7 +140,7 @@ class Tie(NamedTuple):
     """Decisions that are the same in two scenarios, as neither can be told from the other yet."""
 
     name: str
-    """Of the decisions, as their copies call them."""
+    """Name of the decisions, as their copies call them."""
     scenarios: tuple[int, int]
     rows: tuple[NDArray[np.int64], NDArray[np.int64]]
     """Positions among the decisions of each, shape (n,)."""
@@ -198,7 +198,7 @@ class Tree:
             ranks = [{job: rank for rank, (_, _, job) in enumerate(pasts[k])} for k in (i, other)]
             self._tie(i, other, float(apart[i, other]), ranks)
         self.ratios: list[Floats] = []
-        """Of each strategy found: cost by optimum, from above, by scenario."""
+        """Ratios of each strategy found: cost by optimum, from above, by scenario."""
 
     def _tie(self, i: int, k: int, until: float, ranks: Sequence[Mapping[int, int]]) -> None:
         """What is decided before two scenarios part is the same in both."""

@@ -90,7 +90,7 @@ class DaskCluster(Remote):
             )
 
     def _threads(self) -> int:
-        """Of all workers; none if the scheduler does not answer."""
+        """Threads of all workers; none if the scheduler does not answer."""
         threads = 0
         if self._client.status == "running":
             with suppress(OSError, TimeoutError):

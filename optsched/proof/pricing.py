@@ -39,11 +39,11 @@ class Offer(NamedTuple):
     """What prices show, in floating point."""
 
     value: float
-    """Of the bound, minimising, without the model's constant."""
+    """Value of the bound, minimising, without the model's constant."""
     y: NDArray[np.int64]
     """Prices of the rows that tie, times ``OVER``."""
     least: list[float]
-    """Of every part, at these prices."""
+    """Least value of every part, at these prices."""
     point: Floats | None
     """A mix of points of the parts that keeps to the rows; None: not known."""
 
@@ -116,7 +116,7 @@ class Part:
 
 
 class Prices:
-    """Of the rows that tie a model together."""
+    """Dual values of the rows that tie a model together."""
 
     def __init__(self, form: MatrixForm, tying: Collection[str]) -> None:
         """Take a model apart.
@@ -202,7 +202,7 @@ class Prices:
     def _ask(
         self, block: int, cost: Floats, lower: Floats, upper: Floats, seconds: float
     ) -> tuple[float, Floats | None]:
-        """Of a part, or of the columns in none, the least and where it is."""
+        """Return the least value of a part, or of the columns in none, and where it is."""
         if block < len(self.parts):
             j = self.parts[block].columns
             return self.parts[block].cheapest(cost[j], lower[j], upper[j], seconds)

@@ -38,9 +38,9 @@ class Relaxed(NamedTuple):
     y: Floats
     """Multipliers of the rows: duals, or a Farkas combination; empty if HiGHS gives none."""
     split: Floats
-    """Those of the splits that hold, in their order."""
+    """Values of the splits that hold, in their order."""
     value: float
-    """Of the optimum; infinite without a point."""
+    """Value of the optimum; infinite without a point."""
 
 
 class Relaxation:
@@ -59,7 +59,7 @@ class Relaxation:
         self._engine = load(relaxed, Options(extra=_OPTIONS))
         self._columns = np.arange(len(form.cost), dtype=np.int32)
         self._rows = list(range(form.rows.count))
-        """Of the engine: the model's and what was added."""
+        """Rows of the engine: the model's and what was added."""
         self._sums: dict[tuple[int, ...], int] = {}
         """Rows of the engine that hold in some branches only, by the columns they sum."""
 

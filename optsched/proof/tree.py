@@ -67,12 +67,12 @@ class Node(NamedTuple):
     lower: Floats
     upper: Floats
     sums: tuple[Sum, ...]
-    """Of the branch's rows."""
+    """Sums of the branch's rows."""
     relaxed: Relaxed
 
 
 class TreeSearch:
-    """Of a tree for a model; a subclass may know of further ways to close a leaf."""
+    """Search a tree for a model; a subclass may know of further ways to close a leaf."""
 
     def __init__(
         self, form: MatrixForm, model: ExactModel, deadline: float, most_nodes: int
@@ -93,7 +93,7 @@ class TreeSearch:
         self.near = math.inf
         """The value of a relaxation from which on it may close a leaf."""
         self.gains: dict[int, tuple[int, float, float]] = {}
-        """Of columns: how often their children were solved, and what these gained per unit."""
+        """Gains by column: how often its children were solved, and what they gained per unit."""
         self.shown: list[Fraction] = []
         """The bounds of leaves, where values lie on no grid."""
 

@@ -56,7 +56,7 @@ class Example:
 
     heuristic: str
     name: str
-    """Of the instance, in the table."""
+    """Name of the instance, in the table."""
     title: str
     instance: Any
     schedules: Mapping[str, Any]

@@ -43,7 +43,7 @@ NAME_WIDTH = 26
 """Most letters in a line of a name beside an axis."""
 
 LETTERS_PER_INCH = 12
-"""Of ticks."""
+"""Letters of ticks that fit into an inch."""
 
 
 def means_against(

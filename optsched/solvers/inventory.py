@@ -16,7 +16,7 @@ class Entry:
 
     name: str
     version: str | None
-    """Of its solver; None if there is none."""
+    """Version of its solver; None if there is none."""
     native: tuple[str, ...]
     """Kinds of nonlinear block it takes as they are; all others become linear rows."""
     summary: str

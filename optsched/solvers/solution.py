@@ -96,7 +96,7 @@ FAILED = frozenset(
         *(Status.DISAGREEMENT, Status.INFEASIBLE, Status.UNBOUNDED, Status.FORESEES),
     }
 )
-"""Of runs that a person must look at."""
+"""Statuses of runs that a person must look at."""
 
 
 class Limit(StrEnum):

@@ -47,7 +47,7 @@ def pieces(block: Block, known: Floats) -> Iterator[Pieces]:
 
 
 def _pieces(block: Block, known: Floats) -> Iterator[list[Relation]]:
-    """Of a block with one entry."""
+    """Pieces of a block with one entry."""
     match block:
         case Product():
             number, other = block.left.at(known), block.right

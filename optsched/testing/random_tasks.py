@@ -32,7 +32,7 @@ def _tasks(d: Drawing, name: str, count: int) -> Tasks:
 
 
 def _present(d: Drawing, tasks: Tasks) -> list[bool]:
-    """Of each task whether it is there at the planted point."""
+    """Whether each task is there at the planted point."""
     if tasks["presence"] is None:
         return [True] * len(tasks["start"])
     return [d.point[name, index] == 1 for name, index in tasks["presence"]]

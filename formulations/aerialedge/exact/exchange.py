@@ -28,7 +28,7 @@ REST = (10, 40)
 PATIENCE = 1500
 """Steps without progress, before exchanges at random."""
 TIES = 1e-4
-"""Of a capacity; random numbers up to this decide between similar exchanges."""
+"""Share of a capacity: random numbers up to it decide between similar exchanges."""
 ROUNDING = 1e-12
 """Overflow that counts as none, of sums of shares; of one node it is exact."""
 _FLEETS = 10  # that a search is begun on
@@ -41,7 +41,7 @@ class Places(NamedTuple):
     """What is packed, and into what; a place for no item in each node makes moves exchanges."""
 
     size: Integers
-    """Of the items, then zero for each node, shape (items + nodes, resources)."""
+    """Sizes of the items, then zero for each node, shape (items + nodes, resources)."""
     room: Integers
     """Capacity of each node, shape (nodes, resources)."""
     share: Floats
@@ -52,7 +52,7 @@ class State(NamedTuple):
     """Who is where."""
 
     node: Integers
-    """Of each item, then of the places for no item, shape (items + nodes,)."""
+    """Node of each item, then of the places for no item, shape (items + nodes,)."""
     load: Integers
     """Shape (nodes, resources)."""
     over: Floats
@@ -63,7 +63,7 @@ class State(NamedTuple):
 
 @njit_cached
 def overflow(places: Places, load: Integers, k: int, comes: int, goes: int) -> float:
-    """Of node k with such a load, after one item comes and another goes."""
+    """Overflow of node k with such a load, after one item comes and another goes."""
     total = 0.0
     for r in range(len(load)):
         more = load[r] + places.size[comes, r] - places.size[goes, r] - places.room[k, r]

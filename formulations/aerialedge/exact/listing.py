@@ -127,7 +127,7 @@ class Listing:
     weight: int
     """The limit."""
     units: sparse.csr_array
-    """Of each option, shape (patterns, options)."""
+    """Units of each option, shape (patterns, options)."""
     node_type: Integers
     """Shape (patterns,)."""
     most: Integers

@@ -130,7 +130,7 @@ class Search:
             unit=self.packing.weight_unit,
         )
         self.deadline: Deadline = self.best.deadline
-        """Of the step under way."""
+        """Deadline of the step under way."""
         self.nodes = 0
         self.rng = np.random.default_rng(options.seed)
         self.model = PatternModel(self.packing)

@@ -29,15 +29,15 @@ LENGTH = 0.8
 DOUBLINGS = 3
 """Coolings after which they get no longer; each is twice as long as the one before until then."""
 BEGINNINGS = 60
-"""Coolings in vain after which the search ends."""
+"""Non-improving coolings after which the search ends."""
 WARMTH = (0.015, 0.004)
 """Cost that is accepted by one step in e, at first and in the end."""
 MARGINS = (0.06, 0.09)
-"""By which sets may be dearer than the cheapest of their job: drawn anew for every beginning."""
+"""Range of the reduced cost up to which a job keeps a set: drawn anew at every restart."""
 DISORDER = 0.2
 """Relative, of the prices by which the first jobs are chosen."""
 LEARNED = 0.01
-"""Of a weight, where a server was overfull all the time and the others never."""
+"""Increase of a weight if a server was overfull all the time and the others never."""
 WEIGHTS = (0.3, 10.0)
 """Least and most, before their mean is made 1."""
 

@@ -30,7 +30,7 @@ class RowsChosen(NamedTuple):
     server: Integers
     """Shape (rows,)."""
     number: Integers
-    """Among those of the server, shape (rows,)."""
+    """Row number among those of the server, shape (rows,)."""
 
     def plus(self, more: RowsChosen) -> RowsChosen:
         """These and then those."""

@@ -47,7 +47,7 @@ class _Asked(NamedTuple):
     start: Integers
     """Entries of set n are start[n] .. start[n + 1] - 1; shape (sets + 1,)."""
     burden: Integers
-    """Of each entry, shape (entries,)."""
+    """Burden of each entry, shape (entries,)."""
     nodes: Floats
     """In the row of all servers, shape (sets,)."""
     counted: Floats

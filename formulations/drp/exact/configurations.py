@@ -17,13 +17,13 @@ from formulations.drp.loads import load_factor
 from optsched.jit import njit_cached
 
 SAFE = 1e-8
-"""By which a server may be too full here, so that nothing the checker forgives is cut off."""
+"""Margin by which a server may be too full, so that nothing the checker allows is cut off."""
 CELLS = 1024
-"""Into which storage is divided where the most that jobs may weigh is looked up."""
+"""Cells into which storage is divided when the most that jobs may weigh is looked up."""
 FEW_STEPS, MOST_STEPS = 5_000, 3_000_000
-"""Of the search for a configuration, bounded by storage alone, and after that."""
+"""Steps of the search for a configuration: bounded by storage alone, and after that."""
 ROUNDS = 6
-"""In which it is found out what loads shall cost after that."""
+"""Rounds in which the prices of loads are searched after that."""
 _ROUNDING = 1e-9
 _SLACK = 1e-12  # that a price of loads does not use, up to which it is as good as can be
 _SMALL = 0.02  # beside storage that a service hardly takes
@@ -36,16 +36,16 @@ class _Burdens(NamedTuple):
     size: Floats
     load: Floats
     option: Integers
-    """Those worth choosing, the ones of a job after those of another."""
+    """Options worth choosing, job after job."""
     start: Integers
-    """Where those of each job begin among them, shape (jobs + 1,)."""
+    """First option of each job, shape (jobs + 1,)."""
 
 
 class _Price(NamedTuple):
-    """Of loads, such that what a server bears costs no more than ``most``."""
+    """Prices of loads, such that what a server bears costs no more than ``most``."""
 
     load: Floats
-    """Of inbound bandwidth, a, b and c, shape (4,)."""
+    """Prices of inbound bandwidth, a, b and c, shape (4,)."""
     most: float
 
 

@@ -15,9 +15,9 @@ from formulations.drp.instance import Booleans, Floats, Instance, Integers
 from formulations.drp.loads import visible
 
 MOST_STEPS = 20_000
-"""Of listing the sets of one job; those of dear servers are left out beyond."""
+"""Most steps of listing the sets of one job; beyond it, sets of dear servers are left out."""
 MOST_SETS = 1000
-"""Of a job; the cheapest are kept."""
+"""Most sets of a job; the cheapest are kept."""
 
 
 class CoveringSets(NamedTuple):
@@ -82,7 +82,7 @@ class CoveringSets(NamedTuple):
 
 
 def covering_sets(instance: Instance, rent: Floats, price: Floats) -> CoveringSets:
-    """Those of every job; none for a job with a node that no server can hold.
+    """List the sets of every job; none for a job with a node that no server can hold.
 
     Args:
         instance: the system.

@@ -62,7 +62,7 @@ ALONE_NEAR = 0.05
 CUTS_ROUNDS = 40
 """Most rounds of cuts, of either relaxation."""
 CUTS_SEEN = 5
-"""Of them that tell what the others will do."""
+"""Rounds of cuts after which it is foreseen what the others will bring."""
 
 
 class ServiceSearch(Search):

@@ -18,15 +18,15 @@ from formulations.drp.loads import load_factor, visible
 from optsched.jit import njit_cached
 
 REMOVED = (2, 6)
-"""Jobs taken out at a time."""
+"""Jobs destroyed at a time."""
 PATIENCE = 1
-"""Neighbourhoods in vain, for each pair of jobs, after which the search ends."""
+"""Non-improving neighbourhoods, for each pair of jobs, after which the search ends."""
 ATTEMPTS = 5
 """Prices at which one job is tried."""
 DEARER = 4.0
 """Factor on the prices of an overfull server."""
 LOAD_PRICE = 0.02
-"""Of all of an empty server's bandwidth or compute."""
+"""Price of all of an empty server's bandwidth or compute."""
 SPREAD = 0.15
 """Relative, of prices from one neighbourhood to the next."""
 DISORDER = 0.3
@@ -44,7 +44,7 @@ class Insertion:
 
         Args:
             instance: the system.
-            rng: of what is taken out, and in which order jobs come in.
+            rng: which jobs are destroyed, and in which order they are repaired.
             rent: price of each service on each server, shape (services, servers).
         """
         self.instance, self.rng = instance, rng
@@ -79,7 +79,7 @@ class Insertion:
 
     @property
     def _price(self) -> float:
-        """Of the storage taken."""
+        """Price of the storage taken."""
         return float(((self._needed > 0) * self._rent).sum())
 
     def _copy(self) -> tuple[Integers, Integers, Floats, Floats, Floats]:

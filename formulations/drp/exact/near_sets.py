@@ -18,7 +18,7 @@ from formulations.drp.loads import visible
 from optsched.jit import njit_cached
 
 MOST_SETS = 200_000
-"""Of all jobs together; with more none are listed."""
+"""Most sets of all jobs together; with more none are listed."""
 MOST_SERVERS = 62
 """A set of more is no whole number of 64 bits."""
 _DEAR = 3.0  # what training a job is worth where its cheapest set is sought: 1 counts
@@ -81,9 +81,9 @@ class _Table(NamedTuple):
     """What a job's sets cost."""
 
     fee: Floats
-    """Of each server, infinite where the service is too large; shape (servers,)."""
+    """Fee of each server, infinite if the service is too large; shape (servers,)."""
     node: Floats
-    """Of each node at each server, infinite out of reach; shape (nodes, servers)."""
+    """Cost of each node at each server, infinite out of reach; shape (nodes, servers)."""
 
     @classmethod
     def of(cls, instance: Instance, job: int, rent: Floats, price: Floats) -> _Table:

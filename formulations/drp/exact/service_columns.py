@@ -28,7 +28,7 @@ from optsched.decomposition import (
 from optsched.jit import njit_cached
 
 ROUNDING = 1e-9
-"""By which bounds of pricing, relative to 1 and to them, are on the safe side."""
+"""Margin by which bounds of pricing, relative to 1 and to them, are on the safe side."""
 
 
 class Use(NamedTuple):
@@ -37,24 +37,24 @@ class Use(NamedTuple):
     placed: Integers
     """Servers that hold the service."""
     pairs: Integers
-    """Of every node of the jobs it trains."""
+    """Pairs of the nodes of the jobs that it trains, one for each node."""
 
 
 class Charges(NamedTuple):
     """What prices of the rows make everything cost."""
 
     rent: Floats
-    """Of each service on each server, shape (services, servers)."""
+    """Rent of each service on each server, shape (services, servers)."""
     pair: Floats
-    """Of what each pair takes, shape (pairs,)."""
+    """Price of what each pair takes, shape (pairs,)."""
     storage: float
-    """Of all rows on storage together."""
+    """Price of all that the rows on storage have, together."""
     loads: float
-    """Of all other rows together."""
+    """Price of all that the other rows have, together."""
 
     @property
     def total(self) -> float:
-        """Of all that servers have."""
+        """Price of all that servers have."""
         return self.storage + self.loads
 
 

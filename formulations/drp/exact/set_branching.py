@@ -27,7 +27,7 @@ MOST_TRIED = 16
 COUNTED = 8.0
 """Times as much counts are worth as other divisions of the same gains."""
 STEPS = 400
-"""Of the simplex method, for a candidate's child."""
+"""Steps of the simplex method, for a candidate's child."""
 MANY = 16
 """New candidates from which on several threads try them: at the root, where others are idle."""
 RELIABLE = 4
@@ -83,7 +83,7 @@ class SetBranching:
         self._times = np.zeros((2, divisions))
 
     def amount(self, sets: Integers, weights: Floats) -> Floats:
-        """Of all divisions, shape (divisions,), where sets are chosen so far."""
+        """Return the amount of each division, shape (divisions,), for sets chosen so far."""
         single = np.zeros((self.jobs, self.servers + 1))
         np.add.at(single, self.job[sets], weights[:, None] * self.held[sets])
         return np.concatenate([weights @ self.counts.of_set[sets], single.ravel()])

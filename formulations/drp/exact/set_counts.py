@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from formulations.drp.instance import Booleans, Floats, Integers
 
 ALIKE = 0.5
-"""Of the sets of either of two servers, how many also exist with the other in its place (their
-geometric mean), from which on the services on both are counted."""
+"""Share from which on the services on two servers are counted together: of the sets with either
+server, those that also exist with the other in its place (geometric mean)."""
 LARGE = 0.2
-"""Of a server's storage, from which on a service is large."""
+"""Share of a server's storage from which on a service is large."""
 
 
 class Counts(NamedTuple):
@@ -29,7 +29,7 @@ class Counts(NamedTuple):
     """How many services a set adds to each count, shape (sets, counts); counts of single servers
     come first, one of each."""
     most: Integers
-    """Of any schedule, shape (counts,)."""
+    """Most that any schedule has, shape (counts,)."""
 
     def of(self, sets: Integers, counts: Integers) -> Floats:
         """What some sets add to some counts, shape (sets, counts)."""

@@ -20,7 +20,7 @@ class SetLoads(NamedTuple):
 
     sets: CoveringSets
     burden: Integers
-    """Of each server of each set, shape (entries,)."""
+    """Burden of each server of each set, shape (entries,)."""
     first_burden: Integers
     """Burdens of job k are first_burden[k] .. first_burden[k + 1] - 1; shape (jobs + 1,)."""
     burdened: Integers
@@ -32,11 +32,11 @@ class SetLoads(NamedTuple):
     free: Integers
     """Free nodes, shape (their number over all sets,)."""
     service: Integers
-    """Of each job, shape (jobs,)."""
+    """Service of each job, shape (jobs,)."""
     size: Floats
-    """Of services as shares of storage, shape (services, servers)."""
+    """Size of services as shares of storage, shape (services, servers)."""
     pair: Integers
-    """Of a node and a server, -1 out of reach; shape (nodes, servers)."""
+    """Pair of a node and a server, -1 out of reach; shape (nodes, servers)."""
     node_load: Floats
     """Shares as in ``load``, shape (pairs, 4)."""
 

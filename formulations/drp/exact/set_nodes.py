@@ -24,7 +24,7 @@ class Limits(NamedTuple):
     """What some counts may come to, each of shape (limits,)."""
 
     number: Integers
-    """Of the count."""
+    """Index of the count that is limited."""
     least: Integers
     most: Integers
 
@@ -56,7 +56,7 @@ class Node:
     """What branching left, and where the parent's program ended."""
 
     sets: Integers
-    """Those that jobs may use, ascending."""
+    """Sets that jobs may use, ascending."""
     must: Booleans
     """Jobs that are trained, shape (jobs,)."""
     limits: Limits
@@ -66,7 +66,7 @@ class Node:
     basis: Basis | None = None
     urgent: float = URGENT
     share: float = 1.0
-    """Of the tree, if both children of a node always take as long."""
+    """Share of the tree, if both children of a node always take as long."""
 
     @property
     def worth(self) -> Floats:
@@ -79,19 +79,19 @@ class Relaxed:
     """The relaxation of a node that nothing proves to end here; the program holds it."""
 
     bound: float
-    """On the number of jobs."""
+    """Bound on the number of jobs."""
     amount: Floats
-    """Of all that nodes are divided by, see ``SetBranching``; whole in every schedule."""
+    """Value of each sum that nodes are divided by (``SetBranching``); whole in every schedule."""
     sets: Integers
-    """Those that jobs may use, ascending."""
+    """Sets that jobs may use, ascending."""
     near: Integers
-    """Of these, what children begin with."""
+    """The part of ``sets`` that children begin with."""
     must: Booleans
     limits: Limits
     columns: Integers
-    """Of the program."""
+    """Columns of the program."""
     weights: Floats
-    """Of the columns."""
+    """Weights of the columns."""
     rows: RowsChosen
     fee: Floats
     """Prices of counts with limits, of either sign, shape (limits,)."""
@@ -114,9 +114,9 @@ class Proven(NamedTuple):
     """What prices prove."""
 
     bound: float
-    """On the number of jobs."""
+    """Bound on the number of jobs."""
     cost: Floats
-    """Of each set, shape (sets,)."""
+    """Cost of each set, shape (sets,)."""
     lost: Floats
     """By how much the bound falls if the job of a set has to use it, shape (sets,)."""
 

@@ -19,7 +19,7 @@ from optsched.jit import njit_cached
 JUMP = 0.015
 """What an overfull server costs beside its excess."""
 LOAD_WEIGHT = 0.25
-"""Of load beyond 1, where storage beyond 1 counts whole."""
+"""Weight of load beyond 1, where storage beyond 1 counts whole."""
 ROUNDING = 1e-11
 """Share beyond 1 that counts as none."""
 
@@ -36,20 +36,20 @@ class State(NamedTuple):
     filled: Floats
     """Shares of storage, inbound bandwidth, a, b and c of (P1), shape (servers, 5)."""
     cost: Floats
-    """Of each server, shape (servers,)."""
+    """Cost of each server, shape (servers,)."""
     weight: Floats
-    """Of storage and of loads, shape (servers, 2)."""
+    """Weights of storage and of loads, shape (servers, 2)."""
 
 
 @njit_cached
 def storage_cost(stored: float) -> float:
-    """Of a server's storage, its weight apart."""
+    """Cost of a server's storage, its weight apart."""
     return stored - 1.0 + JUMP if stored > 1.0 + ROUNDING else 0.0
 
 
 @njit_cached
 def load_cost(inbound: float, a: float, b: float, c: float) -> float:
-    """Of a server's bandwidth and load factor, their weight apart."""
+    """Cost of a server's bandwidth and load factor, their weight apart."""
     total = 0.0
     if inbound > 1.0 + ROUNDING:
         total += inbound - 1.0 + JUMP

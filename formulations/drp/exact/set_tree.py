@@ -31,7 +31,7 @@ from optsched.jit import limit_left, limited
 PAID = 1e-6
 """Price of all loads together from which on nodes that can choose get a row."""
 NEAR = 0.02
-"""By which a set may be dearer than its job's cheapest to be in the first program."""
+"""Reduced cost up to which a set of a job is in the first program."""
 ROOT_VIOLATED, VIOLATED = 0.005, 0.05
 """Violation of interest of rows before the tree, and in it."""
 PRICED = 3e-3, 0.25
@@ -81,7 +81,7 @@ class SetTree:
         """On the number of jobs."""
         self.nodes = 0
         self.association: Integers | None = None
-        """Of as many jobs or more, once found."""
+        """Association of as many jobs or more, once found."""
         self.sets, self._target, self._place = sets, target, place
         self._branching = SetBranching(instance, sets, threads)
         self._prices = ConfigurationPrices(rows, self._branching.counts)

@@ -33,11 +33,11 @@ class StorageRows:
     def __init__(self, instance: Instance) -> None:
         """Storage itself."""
         self.server: Integers = np.arange(instance.num_servers)
-        """Of each row, shape (rows,)."""
+        """Server of each row, shape (rows,)."""
         self.counts: Floats = visible(instance.service_load).T.copy()
         """What each service counts there, shape (rows, services)."""
         self._mean: Floats | None = None
-        """Of the points met, the last one as much as all before it."""
+        """Mean of the points met, the last one as much as all before it."""
 
     def cut(self, placed: Floats) -> bool:
         """Add a row of every server where one is violated; whether there are any new ones.

@@ -20,7 +20,7 @@ from optsched.solve import solve
 from optsched.solvers.options import Options
 
 ROUNDING = 1e-9
-"""By which the sums of a bound are on the safe side, relative to what is added up."""
+"""Margin by which the sums of a bound are on the safe side, relative to what is added up."""
 
 
 class Relaxed(NamedTuple):

@@ -21,13 +21,13 @@ from formulations.drp.instance import Floats, Instance, Integers
 LENGTH = 0.4
 """Steps of a cooling, for each triple of jobs."""
 PACKINGS = 1000
-"""Of dear servers, at most."""
+"""Most packings of dear servers."""
 WARMTH = (0.01, 0.0003)
 """Excess that is accepted by one step in e, at first and in the end."""
 DEAR = 0.01
-"""Of the highest rent of a server, from which on one is dear."""
+"""Share of the highest rent of a server, from which on one is dear."""
 ROUNDING = 1e-7
-"""By which losses may be too large."""
+"""Margin by which losses may be computed too large."""
 
 
 class DearFirst(SetExchange):

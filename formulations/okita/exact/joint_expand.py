@@ -31,12 +31,12 @@ class Slot(NamedTuple):
     workers: Integers
     """Shape (entries, sites)."""
     site: Integers
-    """Of the server; -1: the job pauses."""
+    """Site of the server; -1: the job pauses."""
     worker: Floats
     """Price of what a worker holds, shape (jobs, sites)."""
     server: Floats
     worth: Floats
-    """Of the capacities, by site."""
+    """Dual values of the capacities, by site."""
 
 
 class System(NamedTuple):

@@ -30,10 +30,10 @@ class TooManyError(Exception):
 
 @dataclass(frozen=True, eq=False)
 class Moves:
-    """Those of one job in one slot from some points, the least dear first."""
+    """Moves of one job in one slot from some points, the least reduced cost first."""
 
     point: Integers
-    """From which a move leads, ascending, shape (moves,)."""
+    """Point from which a move leads, ascending, shape (moves,)."""
     to: Integers
     """The point it leads to."""
     workers: Integers
@@ -90,7 +90,7 @@ class LimitedJob:
         return float(self._value[0, 0])
 
     def moves(self, slot: int, points: Integers, spare: Floats) -> Moves:
-        """Those of a slot, counted from the job's first; none where it may not run.
+        """Return the moves of a slot, counted from the job's first; none where it may not run.
 
         Args:
             slot: in which they are made.

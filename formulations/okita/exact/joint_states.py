@@ -92,7 +92,7 @@ class JointStates:
             raise TooManyError("points of the lattices are too many")
         limits, price = pricing.limits, pricing.paid(rows)
         self.worth = limits.worth(price)
-        """Of all capacities, by slot, site."""
+        """Dual values of all capacities, by slot, site."""
         charged = [limits.charged(i, price) for i in range(instance.jobs)]
         self._worker, self._server = (np.array(part) for part in zip(*charged, strict=True))
         self.jobs = []
@@ -261,7 +261,7 @@ class _Room:
 FIRST_SHARE = 0.1
 """Part of the way from the root's bound to the incumbent that is searched first."""
 GROWTH = 1.5
-"""Of that way, from search to search."""
+"""Factor by which that part grows from search to search."""
 
 
 @dataclass(eq=False)
@@ -272,7 +272,7 @@ class JointSearch:
     """
 
     lattices: Sequence[Lattice]
-    """Of all jobs."""
+    """Lattices of all jobs."""
     go_on: Callable[[], bool]
     """Asked now and then whether there is time."""
     reach: float = field(default=np.inf, init=False)

@@ -49,7 +49,7 @@ class Goods(NamedTuple):
 
     @classmethod
     def of(cls, instance: Instance, lattice: Lattice) -> Goods:
-        """Those of a job, with what is known of its transport."""
+        """Return the moves of a job, with what is known of its transport."""
         levels, known = lattice.levels, lattice.transport_cost
         i = levels.job
         cost = np.full(len(lattice.level), np.inf)
@@ -90,7 +90,7 @@ class _Rest(NamedTuple):
     some: Floats
     """The same with one worker at least."""
     points: Integers
-    """Those of interest."""
+    """Points of interest."""
     place: Integers
     """Where a point stands among them; -1: nowhere."""
     size: Integers

@@ -61,7 +61,7 @@ class _Bounds(NamedTuple):
     """What a schedule pays at least, at some prices of chunks."""
 
     worth: float
-    """Of all chunks."""
+    """Sum of the prices of all chunks."""
     earned: Floats
     """What a site earns in all, shape (sites, most levels + 1)."""
     ahead: Floats

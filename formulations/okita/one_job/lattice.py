@@ -34,7 +34,7 @@ class Levels:
     needed: int
     """Levels of all sites at which all chunks are trained."""
     most: Integers
-    """Of each site, shape (sites,)."""
+    """Most levels of each site, shape (sites,)."""
     in_all: int
     """Most levels of all sites."""
     option_workers: Integers
@@ -44,7 +44,7 @@ class Levels:
 
     @classmethod
     def of(cls, instance: Instance, i: int) -> Levels:
-        """Those of a job."""
+        """Derive the levels of a job."""
         rate, work = int(instance.rate_numerator[i]), int(instance.work_per_chunk[i])
         total, useful = int(instance.total_chunks[i]), instance.useful_workers[i]
         unit = rate // work if rate % work == 0 else 1

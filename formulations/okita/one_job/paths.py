@@ -23,11 +23,11 @@ class JobTerms(NamedTuple):
     """Prices and limits of one job over its slots a_i .. a_i + slots - 1."""
 
     flow_cost: Floats
-    """Of completing in each slot, shape (slots,), money."""
+    """Cost of completing in each slot, shape (slots,), money."""
     worker_price: Floats
-    """Of a worker by slot, site of the server, site of the worker, money."""
+    """Price of a worker by slot, site of the server, site of the worker, money."""
     server_price: Floats
-    """Of the server, shape (slots, sites), money; infinite if it does not fit."""
+    """Price of the server, shape (slots, sites), money; infinite if it does not fit."""
     most: Integers
     """Most workers by slot, site of the server, site of the worker."""
     transport_weight: float = 1.0

@@ -119,14 +119,14 @@ class _Units(NamedTuple):
     """What units cost at some prices of chunks."""
 
     gain: Floats
-    """Of so many workers in a slot, shape (slots, most units + 1)."""
+    """Gain of so many workers in a slot, shape (slots, most units + 1)."""
     stands: Integers
     """Site of the server then; -1 if so many do not fit."""
     opening: Floats
     """The same as ``gain`` and ``stands``, of the first slot in which the job runs."""
     opens: Integers
     value: Floats
-    """Of so many units before a slot, shape (slots + 1, most units + 1)."""
+    """Value of so many units before a slot, shape (slots + 1, most units + 1)."""
     chosen: Integers
     """How many of them are of the slot before."""
 

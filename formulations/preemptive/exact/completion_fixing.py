@@ -136,7 +136,7 @@ class CompletionFixing:
     """Which completions a component's prices leave in a schedule of a given total flow time."""
 
     grid: Grid
-    """Of the component's jobs alone."""
+    """Grid of the component's jobs alone."""
     component: Component
     """In whole slots."""
     priced: PricedComponent

@@ -54,7 +54,7 @@ class Component:
     workers: Integers
     """Indices of the workers in the instance."""
     group: Integers
-    """Of each worker: those that serve the same jobs."""
+    """Group of each worker: those that serve the same jobs."""
     may: Booleans
     """Whether each job may use a group, shape (jobs, groups)."""
     slack: int

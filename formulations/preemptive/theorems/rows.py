@@ -32,7 +32,7 @@ class RowSummary:
     scale: float
     """Greatest factor <= 1 by which all prices may be multiplied so that every row holds."""
     left: float
-    """Of the worst row: alpha_jd."""
+    """Left side of the worst row: alpha_jd."""
     right: float
     where: dict[str, int | float]
     """Job, worker and time of the worst row."""

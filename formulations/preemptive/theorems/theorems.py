@@ -44,9 +44,9 @@ class DualPoint:
     """A point of the dual of ``LP_kappa``."""
 
     scale: float
-    """By which the prices were multiplied until every row held."""
+    """Factor by which the prices were multiplied until every row held."""
     beta_scale: float
-    """By which the betas were, kappa included."""
+    """Factor by which the betas were, kappa included."""
     value: float
     """Its objective, slots."""
     factor: float

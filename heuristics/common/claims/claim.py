@@ -60,7 +60,7 @@ class Reading:
     """Something that a paper leaves open, and what it may mean."""
 
     name: str
-    """Of an argument of the sweeps' ``measure``, or of the judge's where it is ``judged``."""
+    """Name of an argument of the sweeps' ``measure``, or of the judge's where it is ``judged``."""
     values: tuple[Value, ...]
     """The default first."""
     open: str

@@ -105,7 +105,7 @@ class Indicator(Block):
 
     @property
     def columns(self) -> NDArray[np.int32]:
-        """Of the literals, shape (entries, literals)."""
+        """Columns of the literals, shape (entries, literals)."""
         return np.stack([one.terms[0].columns for one in self.literals], axis=1)
 
     def excess(self, x: Floats) -> Floats:

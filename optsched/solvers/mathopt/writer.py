@@ -70,7 +70,7 @@ class _Extra:
 
     @property
     def domains(self) -> tuple[Floats, Floats, np.ndarray]:
-        """Of the model's columns."""
+        """Domains of the model's columns."""
         return self.compiled.lower, self.compiled.upper, self.compiled.integer
 
     def column(self, lower: float, upper: float, integer: bool) -> int:
