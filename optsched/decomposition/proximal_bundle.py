@@ -38,7 +38,7 @@ ENOUGH = 0.1
 """Part of what the known vertices promise that must come true for prices to be the next centre."""
 GOOD, LONGER = 0.5, 1.5
 """Part of it from which on steps get longer, and how many times."""
-VAIN, SHORTER = 15, 0.7
+PATIENCE, SHORTER = 15, 0.7
 """Non-improving questions after which steps get shorter, and by which factor."""
 _GAIN = 1e-9  # what moving weight, or another vertex, has to gain
 _NONE = 1e-12  # weight that counts as none
@@ -212,7 +212,8 @@ class ProximalBundle:
         """The least sum so far: a bound."""
         self.best_prices = self._centre = self.prices
         self._reached = np.inf  # the sum at the centre
-        self._least, self._step, self._promised, self._vain, self._asked = least, step, 0.0, 0, 0
+        self._least, self._step, self._promised = least, step, 0.0
+        self._non_improving = self._asked = 0
         shape = parts, MOST
         self._known = _Known(
             np.zeros(parts, dtype=np.int64), np.zeros(shape), np.zeros(shape, dtype=np.int64),
@@ -235,11 +236,11 @@ class ProximalBundle:
         if gain >= ENOUGH * self._promised:
             if gain >= GOOD * self._promised and self._asked > 1:
                 self._step *= LONGER
-            self._reached, self._centre, self._vain = value, self.prices, 0
+            self._reached, self._centre, self._non_improving = value, self.prices, 0
         else:
-            self._vain += 1
-            if self._vain >= VAIN:
-                self._step, self._vain = SHORTER * self._step, 0
+            self._non_improving += 1
+            if self._non_improving >= PATIENCE:
+                self._step, self._non_improving = SHORTER * self._step, 0
         self._take(found)
         self.prices = _settle(self._known, self._step, self._centre, self._least)
         self._promised = max(0.0, self._reached - _model(self._known, self.prices))

@@ -3,7 +3,7 @@
 Lot sizing, fixed charges, flows with gains, jobs in sequence, amounts that are nothing or at least
 something, and knapsacks filled exactly; with big constants of 1e4 to 1e8 where a tight one would
 do, objectives in units from 1e-7 to 1e7, a cost that is out of proportion to the others, columns in
-no row, and coefficients of nought. All numbers are sums of powers of two except the costs, so that
+no row, and coefficients of zero. All numbers are sums of powers of two except the costs, so that
 exact arithmetic reads them as they are meant.
 """
 
@@ -197,7 +197,7 @@ def _sequence(d: _Draw) -> None:
 
 
 def _nothing_or_enough(d: _Draw) -> None:
-    """Amounts that are nought or at least something, and add up."""
+    """Amounts that are zero or at least something, and add up."""
     count = d.count(2, 4)
     amount = d.column("amount", "continuous", count)
     on = d.column("on", "binary", count)

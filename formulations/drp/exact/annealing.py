@@ -30,7 +30,7 @@ DOUBLINGS = 3
 """Coolings after which they get no longer; each is twice as long as the one before until then."""
 BEGINNINGS = 60
 """Non-improving coolings after which the search ends."""
-WARMTH = (0.015, 0.004)
+TEMPERATURE = (0.015, 0.004)
 """Cost that is accepted by one step in e, at first and in the end."""
 MARGINS = (0.06, 0.09)
 """Range of the reduced cost up to which a job keeps a set: drawn anew at every restart."""
@@ -113,14 +113,14 @@ class SetExchange:
         target: int,
         length: int,
         go_on: Callable[[], bool],
-        warmth: tuple[float, float] = WARMTH,
+        temperature: tuple[float, float] = TEMPERATURE,
     ) -> State | None:
         """So many jobs on these sets, without a server that is too full, if so many steps do."""
         state = self._begin(rng, table, target)
         for began in range(0, length, STEPS):
             if not go_on():
                 break
-            now = warmth[0] * (warmth[1] / warmth[0]) ** (began / length)
+            now = temperature[0] * (temperature[1] / temperature[0]) ** (began / length)
             draws = rng.random((min(STEPS, length - began), DRAWS))
             full = np.zeros(state.weight.shape, dtype=np.int64)
             if anneal(table, state, draws, now, full):

@@ -216,14 +216,16 @@ def follow(
 
 
 @njit_cached
-def anneal(table: SetLoads, state: State, draws: Floats, warmth: float, full: Integers) -> bool:
+def anneal(
+    table: SetLoads, state: State, draws: Floats, temperature: float, full: Integers
+) -> bool:
     """Steps until no server is overfull, each kept if Metropolis would.
 
     Args:
         table: what sets ask.
         state: changed in place.
         draws: uniform in [0, 1), shape (steps, DRAWS).
-        warmth: cost that one step in e accepts.
+        temperature: cost that one step in e accepts.
         full: how often storage and loads of a server are found overfull; shape (servers, 2),
             counted up.
 
@@ -247,7 +249,7 @@ def anneal(table: SetLoads, state: State, draws: Floats, warmth: float, full: In
                 shares = state.filled[j]
                 full[j, 0] += storage_cost(shares[0]) > 0.0
                 full[j, 1] += load_cost(shares[1], shares[2], shares[3], shares[4]) > 0.0
-        most = now - warmth * math.log(1.0 - draws[row, 6])
+        most = now - temperature * math.log(1.0 - draws[row, 6])
         link = follow(table, state, links, draws[row], most, extra)
         after = total(state.cost)
         if after <= most:

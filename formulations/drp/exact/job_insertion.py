@@ -23,7 +23,7 @@ PATIENCE = 1
 """Non-improving neighbourhoods, for each pair of jobs, after which the search ends."""
 ATTEMPTS = 5
 """Prices at which one job is tried."""
-DEARER = 4.0
+PENALTY = 4.0
 """Factor on the prices of an overfull server."""
 LOAD_PRICE = 0.02
 """Price of all of an empty server's bandwidth or compute."""
@@ -31,7 +31,7 @@ SPREAD = 0.15
 """Relative, of prices from one neighbourhood to the next."""
 DISORDER = 0.3
 """Relative, of the prices by which jobs are ordered."""
-WARMTH = 0.02
+TEMPERATURE = 0.02
 """Mean loss, relative to the dearest job, at which a decision of as many jobs is still taken."""
 _ANY = 1e9  # what a job is worth: it is inserted wherever it fits
 
@@ -98,18 +98,22 @@ class Insertion:
         """
         self._fill(self._rent)
         best, count, price = self.assoc.copy(), self._count, self._price
-        most_jobs, vain, patience = count, 0, PATIENCE * self.instance.num_jobs**2
-        warmth = WARMTH * float(self._alone.max(initial=0.0, where=np.isfinite(self._alone)))
+        most_jobs, stale, patience = count, 0, PATIENCE * self.instance.num_jobs**2
+        temperature = TEMPERATURE * float(
+            self._alone.max(initial=0.0, where=np.isfinite(self._alone))
+        )
         with suppress(TimeoutError):  # loops not compiled yet; what was met counts all the same
-            while most_jobs < most and vain < patience and go_on():
+            while most_jobs < most and stale < patience and go_on():
                 before = self._copy()
                 self._empty()
                 noise = self.rng.uniform(1 - SPREAD, 1 + SPREAD, self._rent.shape[1])
                 self._fill(self._rent * noise)
-                now, cost, vain = self._count, self._price, vain + 1
+                now, cost, stale = self._count, self._price, stale + 1
                 if now > most_jobs:
-                    best, most_jobs, vain = self.assoc.copy(), now, 0
-                if now > count or (now == count and cost - price < warmth * self.rng.exponential()):
+                    best, most_jobs, stale = self.assoc.copy(), now, 0
+                if now > count or (
+                    now == count and cost - price < temperature * self.rng.exponential()
+                ):
                     count, price = now, cost
                 else:
                     self.assoc, self._needed, self._load, self._stored, self._own = before
@@ -227,7 +231,7 @@ def placed(
             factor = load_factor(after[1, j], after[2, j], after[3, j])
             if max(after[0, j], factor) > 1 and reach[j] < 0:
                 fits = False
-                price[:, j] *= DEARER
+                price[:, j] *= PENALTY
         if fits:
             return server, after
     server[:] = -1

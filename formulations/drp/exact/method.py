@@ -43,7 +43,7 @@ from optsched.solvers.options import Options
 from optsched.solvers.registry import backend
 from optsched.solvers.solution import Limit, Solution, Status
 
-HONOURS = LIMITS | GAPS | {"solver", "start", "threads", "seed", "on_progress"}
+SUPPORTED = LIMITS | GAPS | {"solver", "start", "threads", "seed", "on_progress"}
 """What may be asked of these searches; the back end is that of branch and bound."""
 MANY_JOBS = 100
 """Jobs from which on those that cannot be among the most are looked for first."""
@@ -188,7 +188,7 @@ def _card(name: str, build: Callable[..., Model], services: bool, source: str) -
         "resources eliminated, a 2 by 2 matrix condition per server: the model for scale; "
         "if small it comes first; then relaxation, choice of jobs and local search, and it again"
     )
-    return ExactMethod(name, search, source, summary, HONOURS)
+    return ExactMethod(name, search, source, summary, SUPPORTED)
 
 
 SOLVE_5 = _card("problem_5_projected", problem_5_projected, False, "problem (5), [P4]")

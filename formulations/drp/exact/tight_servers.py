@@ -22,7 +22,7 @@ LENGTH = 0.4
 """Steps of a cooling, for each triple of jobs."""
 PACKINGS = 1000
 """Most packings of dear servers."""
-WARMTH = (0.01, 0.0003)
+TEMPERATURE = (0.01, 0.0003)
 """Excess that is accepted by one step in e, at first and in the end."""
 DEAR = 0.01
 """Share of the highest rent of a server, from which on one is dear."""
@@ -64,9 +64,9 @@ class DearFirst(SetExchange):
     ) -> Integers | None:
         """One packing of the dear servers, if one is found, and the others after it."""
         length = math.ceil(LENGTH * self.instance.num_jobs**3)
-        dear = self._dear.cool(self._dear.table, rng, target, length, go_on, WARMTH)
+        dear = self._dear.cool(self._dear.table, rng, target, length, go_on, TEMPERATURE)
         if dear is None:
             return None
         table = self.table.only(self._part == dear.chosen[self.table.sets.job])
-        state = self.cool(table, rng, target, length, go_on, WARMTH)
+        state = self.cool(table, rng, target, length, go_on, TEMPERATURE)
         return None if state is None else self.association(table, state)

@@ -282,8 +282,8 @@ def _add_sets(proto: Any, extra: _Extra, block: SpecialOrdered) -> None:
     width = block.values.shape[-1]
     least, most = range_of(block.values, extra.domains)
     apart = np.abs(np.subtract.outer(np.arange(width), np.arange(width))) >= block.order
-    if (nought := ((least > 0) | (most < 0)) @ apart).any():
-        extra.relations.append(block.values[nought] == 0)
+    if (zero := ((least > 0) | (most < 0)) @ apart).any():
+        extra.relations.append(block.values[zero] == 0)
     sets = proto.sos1_constraints if block.order == 1 else proto.sos2_constraints
     for first in range(0, block.values.size, max(1, width)):
         one = sets[len(sets)]
