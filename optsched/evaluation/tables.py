@@ -14,7 +14,6 @@ from scipy import stats
 from optsched.evaluation.guarantees import PREFIX, guarantee_statistics
 from optsched.evaluation.ratios import Row
 from optsched.evaluation.runs import NOT_TRIED
-from optsched.problem.guarantee import OPTIMUM
 
 CONFIDENCE = 0.95
 """Level of the confidence intervals of means."""
@@ -120,9 +119,7 @@ def untried(table: pd.DataFrame) -> str:
     tried = int((online != NOT_TRIED).sum())
     if tried == len(online):
         return ""
-    return (
-        f"decisions that depend on later arrivals were looked for in {tried} of {len(online)} runs"
-    )
+    return f"{tried} of {len(online)} runs were tested for decisions that depend on later arrivals"
 
 
 def granted_more(table: pd.DataFrame) -> str:
@@ -136,10 +133,8 @@ def granted_more(table: pd.DataFrame) -> str:
         return ""
     counts = free.groupby(table["heuristic"], sort=False).agg(["sum", "size"])
     named = [f"{name} ({some} of {n})" for name, (some, n) in counts.iterrows() if some]
-    told = (
-        "granted what the optimum is not (times between slots, speed, preemption), so that a ratio"
-    )
-    return f"{told} may be below 1: {', '.join(named)}"
+    told = "ratios may be below 1, as schedules do what the optimum may not"
+    return f"{told} (start between slots, run faster, preempt): {', '.join(named)}"
 
 
 def interpretations(table: pd.DataFrame) -> str:
@@ -224,31 +219,35 @@ def interval_cell(line: Mapping[Any, Any], to: str = " .. ", unknown: str = "-")
     return f"{unknown} ({note})" if note else span(line["ci_low"], line["ci_high"], to, unknown)
 
 
-def guarantee_heads(summary: pd.DataFrame) -> list[str]:
-    """The headings of ``guarantee_cells``."""
-    heads = []
-    for against in _summarised(summary):
-        to = "" if against == OPTIMUM else f" to {against}"
-        heads += [f"worst{to}"] if to else []
-        heads += [f"stated{to}", f"worst / stated{to}", f"kept{to}"]
-    return heads
+GUARANTEES = ("against", "stated", "worst", "worst / stated", "kept")
+"""Headings of the table of guarantees, after the columns that make its groups."""
 
 
-def guarantee_cells(
-    line: Mapping[Any, Any], summary: pd.DataFrame, to: str = " .. ", unknown: str = "-"
-) -> list[str]:
-    """What a line of a summary says of guarantees, as people read it."""
-    cells = []
-    for against in _summarised(summary):
-        counts = {word: int(line[f"{word}_{against}"]) for word in ("kept", "violated", "open")}
-        spans = [
-            span(line[f"{name}_low"], line[f"{name}_high"], to, unknown)
-            for name in (
-                f"worst_{against}", f"{PREFIX}{against}", f"over_{PREFIX}{against}",
-            )
-        ]  # fmt: skip
-        cells += [*spans[against == OPTIMUM :], _counted(counts, unknown)]
-    return cells
+def guarantee_lines(
+    summary: pd.DataFrame, keys: Sequence[str], to: str = " .. ", unknown: str = "-"
+) -> list[list[str]]:
+    """Set what is stated of each group beside what was measured, as people read it.
+
+    A group has a line for each value that its guarantees are against, and none without one.
+
+    Args:
+        summary: what ``summarise`` gives.
+        keys: the columns that make its groups.
+        to: what stands between two ends.
+        unknown: what stands for a value that is not known.
+    """
+    lines = []
+    for line in summary.to_dict("records"):
+        for against in _summarised(summary):
+            counts = {word: int(line[f"{word}_{against}"]) for word in ("kept", "violated", "open")}
+            spans = [
+                span(line[f"{name}_low"], line[f"{name}_high"], to, unknown)
+                for name in (f"{PREFIX}{against}", f"worst_{against}", f"over_{PREFIX}{against}")
+            ]
+            if any(counts.values()):
+                cells = [str(line[key]) for key in keys]
+                lines.append([*cells, against, *spans, _counted(counts)])
+    return lines
 
 
 def _summarised(summary: pd.DataFrame) -> list[str]:
@@ -257,13 +256,10 @@ def _summarised(summary: pd.DataFrame) -> list[str]:
     return [name.removeprefix(PREFIX).removesuffix("_low") for name in low]
 
 
-def _counted(counts: Mapping[str, int], unknown: str) -> str:
-    rows = sum(counts.values())
-    if not rows:
-        return unknown
+def _counted(counts: Mapping[str, int]) -> str:
     rest = [f"VIOLATED {counts['violated']}"] if counts["violated"] else []
     rest += [f"open {counts['open']}"] if counts["open"] else []
-    return ", ".join([f"{counts['kept']} of {rows}", *rest])
+    return ", ".join([f"{counts['kept']} of {sum(counts.values())}", *rest])
 
 
 def in_words(records: Iterable[Mapping[Any, Any]]) -> list[dict[Any, Any]]:

@@ -13,8 +13,8 @@ from optsched.evaluation.comparison import compare
 from optsched.evaluation.ratios import FIELDS, UNBOUNDED_RATIO
 from optsched.evaluation.tables import (
     CONFIDENCE,
-    guarantee_cells,
-    guarantee_heads,
+    GUARANTEES,
+    guarantee_lines,
     interval_cell,
     share,
     span,
@@ -22,6 +22,7 @@ from optsched.evaluation.tables import (
 )
 from optsched.problem import Problem
 from optsched.problem.calls import parse_call
+from optsched.problem.guarantee import OPTIMUM
 from optsched.problem.methods import Formulation
 from optsched.report.formulas import mathml
 from optsched.report.pictures import (
@@ -141,7 +142,12 @@ def _overview(section: Section) -> dict[str, Any]:
     leads = {name: place for (name, _), place in _leads(section).items()}
     table = section.table
     summary = summarise(table, ["heuristic"])
-    found, stated = summary.to_dict("records"), guarantee_heads(summary)
+    found = summary.to_dict("records")
+    stated = {
+        name: {"stated": factor, "worst / stated": part}
+        for name, against, factor, _, part, _ in guarantee_lines(summary, ["heuristic"], *_WORDS)
+        if against == OPTIMUM
+    }
     ends = [line[end] for line in found for end in ("mean_low", "mean_high", "ci_low", "ci_high")]
     ends = [end for end in ends if 0 < end < math.inf] + [1.0]
     seconds = table.groupby("heuristic", sort=False)["seconds"].mean()
@@ -150,7 +156,6 @@ def _overview(section: Section) -> dict[str, Any]:
         name = line["heuristic"]
         known = section.problem.heuristics.get(parse_call(name)[0])
         rows = table[table["heuristic"] == name]
-        says = zip(stated, guarantee_cells(line, summary, *_WORDS), strict=True)
         counts = rows["known_by"].replace("", "not proven").value_counts(sort=False)
         lines.append(
             {
@@ -165,7 +170,7 @@ def _overview(section: Section) -> dict[str, Any]:
                 "cells": {
                     "mean ratio": _span(line["mean_low"], line["mean_high"]),
                     "worst": _span(line["max_low"], line["max_high"]),
-                    **{name: text for name, text in says if name in ("stated", "worst / stated")},
+                    **stated.get(name, {}),
                     "proven": f"{line['proven']} of {line['rows']}",
                     "seconds": f"{seconds[name]:.2g}",
                 },
@@ -247,9 +252,14 @@ def _content(section: Section) -> dict[str, Any]:
             ["heuristic", *(name.replace("_", " ") for name in section.cells)],
             [
                 *("mean ratio", f"{CONFIDENCE:.0%} interval", "worst"),
-                *(*guarantee_heads(summary), "runs", "proven", "infinite"),
+                *("runs", "proven", "infinite"),
             ],
-            [_line(line, section.cells, summary) for line in summary.to_dict("records")],
+            [_line(line, section.cells) for line in summary.to_dict("records")],
+        ),
+        "guarantees": _table(
+            ["heuristic", *(name.replace("_", " ") for name in section.cells), GUARANTEES[0]],
+            GUARANTEES[1:],
+            guarantee_lines(summary, ["heuristic", *section.cells], *_WORDS),
         ),
         "paired": _table(
             ["first", "second"],
@@ -299,13 +309,12 @@ def _table(
     }
 
 
-def _line(line: dict[Any, Any], cells: Sequence[str], summary: pd.DataFrame) -> list[str]:
+def _line(line: dict[Any, Any], cells: Sequence[str]) -> list[str]:
     return [
         *(_text(line[name]) for name in ("heuristic", *cells)),
         _span(line["mean_low"], line["mean_high"]),
         interval_cell(line, *_WORDS),
         _span(line["max_low"], line["max_high"]),
-        *guarantee_cells(line, summary, *_WORDS),
         f"{line['measured']} of {line['rows']}",
         str(line["proven"]),
         share(line["infinite"]),

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from optsched.evaluation.guarantees import stated_against, violations
-from optsched.evaluation.tables import frame, remarks, summarise
+from optsched.evaluation.tables import GUARANTEES, frame, guarantee_lines, remarks, summarise
 from optsched.study.layout import Layout, PlannedInstance
 from optsched.study.view import summary_cells
 
@@ -41,11 +41,9 @@ def study_markdown(results: Ratios, title: str, commands: Sequence[str] = ()) ->
 def _grid(layout: Layout, cases: Sequence[PlannedInstance], table: pd.DataFrame) -> Iterator[str]:
     yield f"## {layout.problem}"
     yield f"{_sizes(layout, cases)}: {table['instance'].nunique()} instances."
-    head, lines = summary_cells(summarise(table), ["heuristic"])
-    kept = [i for i in range(len(head)) if any(line[i] not in ("", "-") for line in lines)]
-    rows = [[f"`{line[0]}`", *(line[i] for i in kept[1:])] for line in lines]
-    marks = ["---", *("---:" for _ in kept[1:])]
-    yield "\n".join(f"| {' | '.join(cells)} |" for cells in ([head[i] for i in kept], marks, *rows))
+    summary = summarise(table, ["heuristic"])
+    head, lines = summary_cells(summary, ["heuristic"])
+    yield _table(head, lines)
     for line in remarks(table):
         yield f"{line[0].upper()}{line[1:]}."
     guarantees = layout.comparison.guarantees if layout.comparison is not None else {}
@@ -56,9 +54,20 @@ def _grid(layout: Layout, cases: Sequence[PlannedInstance], table: pd.DataFrame)
         if against in words
     }
     if stated:
+        yield _table(["heuristic", *GUARANTEES], guarantee_lines(summary, ["heuristic"]))
         yield "\n".join(sorted(stated))
     for line in violations(table, guarantees):
         yield f"**{line}**"
+
+
+def _table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    """A table in Markdown, without the columns that have no value."""
+    kept = [i for i in range(len(head)) if any(line[i] not in ("", "-") for line in lines)]
+    rows = [[f"`{line[0]}`", *(line[i] for i in kept[1:])] for line in lines]
+    marks = ["---", *("---:" for _ in kept[1:])]
+    return "\n".join(
+        f"| {' | '.join(cells)} |" for cells in ([head[i] for i in kept], marks, *rows)
+    )
 
 
 def _sizes(layout: Layout, cases: Sequence[PlannedInstance]) -> str:

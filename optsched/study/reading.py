@@ -258,11 +258,16 @@ class Ratios:
         done = f"{self.finished} of {self.planned} instances"
         if not self.rows:
             return done
+        from optsched.evaluation.tables import GUARANTEES, guarantee_lines
         from optsched.study.view import summary_cells
 
         by = self._several("heuristic")
-        head, lines = summary_cells(self.summary(), by)
+        summary = self.summary()
+        head, lines = summary_cells(summary, by)
         shown = aligned([head, *lines], range(len(by), len(head)))
+        if stated := guarantee_lines(summary, by):
+            head = [*by, *GUARANTEES]
+            shown += ["", *aligned([head, *stated], range(len(by) + 1, len(head)))]
         return "\n".join([done, *shown, *self.violations()])
 
     def _repr_html_(self) -> str:

@@ -11,9 +11,9 @@ from optsched.evaluation.guarantees import violations
 from optsched.evaluation.ratios import Row
 from optsched.evaluation.tables import (
     CONFIDENCE,
+    GUARANTEES,
     frame,
-    guarantee_cells,
-    guarantee_heads,
+    guarantee_lines,
     interval_cell,
     remarks,
     share,
@@ -40,14 +40,17 @@ def ratios_html(
     if table.empty:
         return "<p>no ratios yet</p>"
     varying = those_that_vary(table, options)
-    head, lines = summary_cells(summarise(table), ["heuristic"])
+    summary, by = summarise(table), ["heuristic"]
+    parts = [_html(*summary_cells(summary, by))]
+    if stated := guarantee_lines(summary, by):
+        parts.append(_html([*by, *GUARANTEES], stated))
     title = f"<p><b>{escape(rows[0].problem)}</b>: ratio to the optimum (1 is optimal)</p>"
     picture = study_figure(table, varying[0] if varying else None)._repr_svg_()
     told = remarks(table)
     notes = "".join(f"<p>{escape(note)}</p>" for note in told)
     broken = violations(table, guarantees or {})
     notes += "".join(f"<p><strong>{escape(line)}</strong></p>" for line in broken)
-    return title + _html(head, lines) + notes + picture
+    return title + "".join(parts) + notes + picture
 
 
 def summary_cells(summary: pd.DataFrame, by: Sequence[str]) -> tuple[list[str], list[list[str]]]:
@@ -58,13 +61,11 @@ def summary_cells(summary: pd.DataFrame, by: Sequence[str]) -> tuple[list[str], 
         by: the columns that make its groups.
     """
     head = [*by, "n", "proven", "infinite", "mean ratio", f"{CONFIDENCE:.0%} interval", "worst"]
-    head += guarantee_heads(summary)
     lines = [
         [
             *(str(line[name]) for name in (*by, "measured", "proven")),
             *(share(line["infinite"]), span(line["mean_low"], line["mean_high"])),
             *(interval_cell(line), span(line["max_low"], line["max_high"])),
-            *guarantee_cells(line, summary),
         ]
         for line in summary.to_dict("records")
     ]
