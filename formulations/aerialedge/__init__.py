@@ -25,47 +25,32 @@ files of public benchmarks      ``benchmark_files``
 where all are.
 """
 
-from collections.abc import Callable
+import numpy as np
 
 from formulations import STUDIES
-from formulations.aerialedge.bounds import conflict_bound, step_bound, volume_bound
 from formulations.aerialedge.check import check, cost
-from formulations.aerialedge.exact.arc_flow import ARC_FLOW
-from formulations.aerialedge.exact.method import PACKING, pack
 from formulations.aerialedge.generator import GeneratorOptions, generate
 from formulations.aerialedge.instance import Instance
-from formulations.aerialedge.online import ARRIVALS
-from formulations.aerialedge.problem_ae1 import DISPATCH, closest
-from formulations.aerialedge.problem_ae2 import FORMULATIONS, PRINTED
-from formulations.aerialedge.problem_ae3 import relaxation_bound
 from formulations.aerialedge.schedule import Schedule
-from formulations.aerialedge.vector_packing import VectorPacking, aggregate
-from optsched.problem import Bound, Problem, later
+from optsched.problem import Arrivals, Cards, Problem, later
 
 __all__ = ["PROBLEM", "Instance", "Schedule", "pack"]
 
-
-def _of_closest(
-    name: str,
-    compute: Callable[[VectorPacking], float],
-    source: str,
-    summary: str,
-    quick: bool = True,
-) -> Bound:
-    """A bound on a packing problem as one on the deployment Algorithm 2 tries first."""
-
-    def value(instance: Instance) -> float:
-        packing = aggregate(instance, closest(instance))
-        return compute(packing) * packing.weight_unit
-
-    return Bound(name, value, source, summary, quick=quick)
+pack = later("formulations.aerialedge.exact.method", "pack")
 
 
-_BOUNDS = (
-    _of_closest("volume", volume_bound, "L_0", "per resource, the nodes that hold all demand"),
-    _of_closest("conflict", conflict_bound, "pairs", "tasks of which no two fit any node together"),
-    _of_closest("steps", step_bound, "Martello and Toth, L_2", "dual feasible steps, per resource"),
-    _of_closest("patterns", relaxation_bound, "[AE3]", "linear relaxation over patterns", False),
+_ONLINE = "formulations.aerialedge.online"
+_ARRIVALS = Arrivals(
+    times=lambda instance: np.arange(instance.jobs),
+    select=later(_ONLINE, "select"),
+    job=later(_ONLINE, "job_of"),
+    nothing=later(_ONLINE, "nothing"),
+    relabel=later(_ONLINE, "relabel"),
+    decisions=later(_ONLINE, "decisions"),
+    done=later(_ONLINE, "done"),
+    unfinished=frozenset({"26"}),
+    state=later(_ONLINE, "State"),
+    replan=later(_ONLINE, "replan"),
 )
 
 PROBLEM = Problem(
@@ -80,11 +65,24 @@ PROBLEM = Problem(
     cost=cost,
     generate=generate,
     generator_options=GeneratorOptions,
-    formulations={f.name: f for f in (PACKING, *FORMULATIONS, ARC_FLOW, PRINTED, DISPATCH)},
+    formulations=Cards.of(
+        "formulations.aerialedge",
+        {
+            "packing": "exact.method:PACKING",
+            "assignment": "problem_ae2:FORMULATIONS",
+            "assignment_cpsat": "problem_ae2:FORMULATIONS",
+            "arc_flow": "exact.arc_flow:ARC_FLOW",
+            "packing_printed": "problem_ae2:PRINTED",
+            "dispatch": "problem_ae1:DISPATCH",
+        },
+    ),
     reference="packing",
     proof_model="arc_flow",
     unit="nodes",
-    bounds={bound.name: bound for bound in _BOUNDS},
+    bounds=Cards.of(
+        "formulations.aerialedge",
+        dict.fromkeys(("volume", "conflict", "steps", "patterns"), "bounds:BOUNDS"),
+    ),
     check_options=lambda schedule: {"partial": schedule.partial},
     reference_check={"gang": True},
     pictures={
@@ -92,7 +90,7 @@ PROBLEM = Problem(
         "gantt": later("formulations.aerialedge.plots", "gantt_chart"),
     },
     presets=STUDIES / "aerialedge.toml",
-    arrivals=ARRIVALS,
+    arrivals=_ARRIVALS,
     certify=later("formulations.aerialedge.theorems", "certify"),
     sample={"tasks": 4, "jobs": 1},
 )

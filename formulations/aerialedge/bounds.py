@@ -7,12 +7,16 @@ A bound of ``INFEASIBLE`` proves that the items do not fit.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
-from formulations.aerialedge.instance import Floats, Integers
-from formulations.aerialedge.vector_packing import VectorPacking
+from formulations.aerialedge.instance import Floats, Instance, Integers
+from formulations.aerialedge.problem_ae1 import closest
+from formulations.aerialedge.problem_ae3 import relaxation_bound
+from formulations.aerialedge.vector_packing import VectorPacking, aggregate
 from optsched.decomposition.dual_feasible import stepped
+from optsched.problem import Bound
 
 INFEASIBLE = math.inf
 _ROUNDING = 1e-9  # relative; quotients of whole numbers are as close as that to theirs
@@ -98,3 +102,27 @@ def step_bound(packing: VectorPacking) -> float:
             demand = float(packing.number @ stepped(size, capacity, int(q)))
             best = max(best, covering(demand, packing.capacity[:, r], packing))
     return best
+
+
+def _of_closest(
+    name: str,
+    compute: Callable[[VectorPacking], float],
+    source: str,
+    summary: str,
+    quick: bool = True,
+) -> Bound:
+    """A bound on a packing problem as one on the deployment Algorithm 2 tries first."""
+
+    def value(instance: Instance) -> float:
+        packing = aggregate(instance, closest(instance))
+        return compute(packing) * packing.weight_unit
+
+    return Bound(name, value, source, summary, quick=quick)
+
+
+BOUNDS = (
+    _of_closest("volume", volume_bound, "L_0", "per resource, the nodes that hold all demand"),
+    _of_closest("conflict", conflict_bound, "pairs", "tasks of which no two fit any node together"),
+    _of_closest("steps", step_bound, "Martello and Toth, L_2", "dual feasible steps, per resource"),
+    _of_closest("patterns", relaxation_bound, "[AE3]", "linear relaxation over patterns", False),
+)

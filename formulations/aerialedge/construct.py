@@ -10,7 +10,6 @@ import numpy as np
 
 from formulations.aerialedge.instance import Floats, Integers
 from formulations.aerialedge.vector_packing import Bin, VectorPacking, total_weight
-from optsched.decomposition.knapsack import Knapsack
 from optsched.solvers.deadline import Deadline
 
 EXPONENTS = (1.15, 1.3, 1.0, 1.6)
@@ -216,6 +215,8 @@ def fill_by_knapsack(
             them, spread evenly by value. None: from all.
         deadline: after which it gives up.
     """
+    from optsched.decomposition.knapsack import Knapsack
+
     left = packing.number.copy()
     bins: list[Bin] = []
     for s in order.tolist():

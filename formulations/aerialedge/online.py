@@ -20,7 +20,6 @@ from formulations.aerialedge.vector_packing import weights
 from optsched.instances.arrays import ranges
 from optsched.online import State as Base
 from optsched.problem import problem
-from optsched.problem.arrivals import Arrivals
 from optsched.solvers.answer import Answer
 from optsched.solvers.options import Options
 
@@ -181,22 +180,8 @@ class State(Base):
         self.follow(replace(self.plan, node=nodes, option=options))
 
 
-def _done(instance: Instance, schedule: Schedule) -> Floats:
+def done(instance: Instance, schedule: Schedule) -> Floats:
     """The batch of each job; infinite while a task of it is on no node."""
-    done = np.arange(instance.jobs, dtype=float)
-    done[instance.task_job[~schedule.placed]] = np.inf
-    return done
-
-
-ARRIVALS = Arrivals(
-    times=lambda instance: np.arange(instance.jobs),
-    select=select,
-    job=job_of,
-    nothing=nothing,
-    relabel=relabel,
-    decisions=decisions,
-    done=_done,
-    unfinished=frozenset({"26"}),
-    state=State,
-    replan=replan,
-)
+    batch = np.arange(instance.jobs, dtype=float)
+    batch[instance.task_job[~schedule.placed]] = np.inf
+    return batch

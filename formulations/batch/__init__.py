@@ -32,34 +32,44 @@ from dataclasses import replace
 from functools import partial
 
 from formulations import STUDIES
-from formulations.batch import prices, problem_2, problem_2_literal, problem_3, problem_4
-from formulations.batch import problem_2_intervals as intervals
 from formulations.batch.check import check, cost, flow_times, weighted_completion
-from formulations.batch.domain_reduction import lb_alone, longest, weighted_alone
-from formulations.batch.exact import columns as pooled_columns
-from formulations.batch.exact import method as offline
+from formulations.batch.domain_reduction import longest
 from formulations.batch.generator import GeneratorOptions, generate
-from formulations.batch.insertion import in_turn
 from formulations.batch.instance import Instance, by_worker_type
 from formulations.batch.metrics import MEASURES
-from formulations.batch.online import ARRIVALS, replan, unfold
-from formulations.batch.problem_2 import Objective
 from formulations.batch.schedule import Schedule
 from formulations.common.calendar import Calendar
-from optsched.problem import Bound, Problem, later
-from optsched.problem.methods import ExactMethod, Formulation
+from optsched.problem import Arrivals, Cards, ExactMethod, Formulation, Problem, later
 
 __all__ = ["COMPLETION", "PROBLEM", "Instance", "Schedule"]
 
 
-def _of_jobs(objective: Objective) -> dict[str, Formulation | ExactMethod]:
-    """The models of (2) with one objective."""
-    modules = (offline, problem_2, problem_2_literal, intervals, pooled_columns)
-    return {f.name: f for module in modules for f in module.formulations(objective)}
+_ROUND = {
+    "problem_3": "problem_3:FORMULATIONS",
+    "problem_3_literal": "problem_2_literal:FORMULATIONS",
+    "problem_3_intervals": "problem_2_intervals:FORMULATIONS",
+    "problem_3_pooled": "problem_2_intervals:FORMULATIONS",
+    "problem_4": "problem_4:FORMULATIONS",
+    "problem_4_columns": "problem_4:FORMULATIONS",
+    "problem_5": "problem_4:FORMULATIONS",
+    "problem_9": "prices:FORMULATIONS",
+    "problem_9_literal": "prices:FORMULATIONS",
+}
 
 
-_ROUND = (problem_3, problem_2_literal, intervals, problem_4, prices)
-_ALONE = Bound("alone", lb_alone, "closed form", "every job as if it were the only one", quick=True)
+def _of_jobs(objective: str, more: dict[str, str]) -> Cards[Formulation | ExactMethod]:
+    """Return the models of (2) with one objective, and others."""
+    places = {
+        "problem_2_offline": "exact.method",
+        "problem_2": "problem_2",
+        "problem_2_literal": "problem_2_literal",
+        "problem_2_intervals": "problem_2_intervals",
+        "problem_2_pooled": "problem_2_intervals",
+        "problem_2_pooled_slots": "exact.columns",
+        "problem_2_columns": "exact.columns",
+    }
+    own = {name: f"{module}:{objective}" for name, module in places.items()}
+    return Cards.of("formulations.batch", own | more)
 
 
 _CALENDAR = Calendar(
@@ -68,6 +78,21 @@ _CALENDAR = Calendar(
     moved=lambda instance, slots: replace(instance, release_slot=instance.release_slot + slots),
     schedule_type=Schedule,
     absolute=frozenset({"tau"}),
+)
+
+_ONLINE = "formulations.batch.online"
+_ARRIVALS = Arrivals(
+    times=lambda instance: instance.release_slot,
+    select=Instance.select_jobs,
+    job=Instance.job,
+    nothing=later(_ONLINE, "nothing"),
+    relabel=later(_ONLINE, "relabel"),
+    decisions=later(_ONLINE, "decisions"),
+    done=later(_ONLINE, "done"),
+    unfinished=frozenset({"2e", "2j"}),
+    state=later(_ONLINE, "State"),
+    replan=later(_ONLINE, "replan"),
+    unfold=later(_ONLINE, "unfold"),
 )
 
 PROBLEM = Problem(
@@ -81,14 +106,17 @@ PROBLEM = Problem(
     cost=cost,
     generate=generate,
     generator_options=GeneratorOptions,
-    formulations=_of_jobs("flow") | {f.name: f for m in _ROUND for f in m.FORMULATIONS},
+    formulations=_of_jobs("FLOW", _ROUND),
     reference="problem_2_offline",
     proof_model="problem_2",
     proof_relaxation="problem_2_pooled_slots",
     proof_parts=by_worker_type,
-    construct=in_turn,
+    construct=later("formulations.batch.insertion", "in_turn"),
     unit="slots",
-    bounds={bound.name: bound for bound in (_ALONE, pooled_columns.COLUMNS)},
+    bounds=Cards.of(
+        "formulations.batch",
+        {"alone": "domain_reduction:ALONE", "columns": "exact.columns:COLUMNS"},
+    ),
     check_options=lambda schedule: {
         "allow_preemption": schedule.preemptive,
         "ignore_upload": schedule.ignores_upload,
@@ -97,7 +125,7 @@ PROBLEM = Problem(
     flow_times=flow_times,
     pictures={name: later("formulations.batch.plots", name) for name in ("gantt", "utilisation")},
     presets=STUDIES / "batch.toml",
-    arrivals=ARRIVALS,
+    arrivals=_ARRIVALS,
     calendar=_CALENDAR,
     certify=later("formulations.batch.theorems", "certify"),
     sample={"jobs": 2, "servers": 2, "types": 1, "time_scale": 0.03},
@@ -109,13 +137,13 @@ COMPLETION = replace(
     name="batch_completion",
     summary="the same system, total weighted completion time",
     cost=weighted_completion,
-    formulations=_of_jobs("completion"),
-    bounds={"alone": replace(_ALONE, compute=weighted_alone)},
+    formulations=_of_jobs("COMPLETION", {}),
+    bounds=Cards.of("formulations.batch", {"alone": "domain_reduction:WEIGHTED_ALONE"}),
     presets=STUDIES / "batch_completion.toml",
     arrivals=replace(
-        ARRIVALS,
-        replan=partial(replan, objective="completion"),
-        unfold=partial(unfold, objective="completion"),
+        _ARRIVALS,
+        replan=partial(later(_ONLINE, "replan"), objective="completion"),
+        unfold=partial(later(_ONLINE, "unfold"), objective="completion"),
     ),
     calendar=replace(_CALENDAR, added=lambda instance, slots: float(instance.weight @ slots)),
 )

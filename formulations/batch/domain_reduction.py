@@ -15,6 +15,7 @@ import numpy as np
 
 from formulations.batch.instance import Booleans, Floats, Instance, Integers, Job
 from optsched.instances.arrays import ranges
+from optsched.problem import Bound
 
 
 @dataclass(frozen=True, eq=False)
@@ -338,3 +339,7 @@ def _limited(
     first = np.maximum(start, first_slot)
     kept = (start >= 0) & (first + chosen.duration - 1 <= last[chosen.job])
     return Prospects(instance, chosen.take(kept), first[kept], last, cloud)
+
+
+ALONE = Bound("alone", lb_alone, "closed form", "every job as if it were the only one", quick=True)
+WEIGHTED_ALONE = replace(ALONE, compute=weighted_alone)

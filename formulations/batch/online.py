@@ -26,7 +26,7 @@ from optsched.errors import InputError
 from optsched.model import Model
 from optsched.online import State as Base
 from optsched.problem import problem
-from optsched.problem.arrivals import Arrivals, Copy, Decisions
+from optsched.problem.arrivals import Copy, Decisions
 from optsched.solve import solve
 from optsched.solvers.answer import Answer
 from optsched.solvers.options import Options
@@ -353,21 +353,6 @@ def unfold(
     return Copy(b @ (weight[index.start_job] * end) + constant, decisions, decoded)
 
 
-def _done(instance: Instance, schedule: Schedule) -> Floats:
+def done(instance: Instance, schedule: Schedule) -> Floats:
     """The slot past the last run of each job."""
     return completion_slots(instance, schedule) + 1
-
-
-ARRIVALS = Arrivals(
-    times=lambda instance: instance.release_slot,
-    select=Instance.select_jobs,
-    job=Instance.job,
-    nothing=nothing,
-    relabel=relabel,
-    decisions=decisions,
-    done=_done,
-    unfinished=frozenset({"2e", "2j"}),
-    state=State,
-    replan=replan,
-    unfold=unfold,
-)

@@ -107,3 +107,6 @@ def formulations(objective: Objective) -> tuple[Formulation, ...]:
             },
         ),
     )  # fmt: skip
+
+
+FLOW, COMPLETION = formulations("flow"), formulations("completion")

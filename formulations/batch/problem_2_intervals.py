@@ -326,6 +326,8 @@ def formulations(objective: Objective) -> tuple[Formulation, ...]:
     )  # fmt: skip
 
 
+FLOW, COMPLETION = formulations("flow"), formulations("completion")
+
 FORMULATIONS = (
     Formulation("problem_3_intervals", problem_3_intervals, "problem (3)",
                 "the same as tasks in time, server by server", solver="cpsat"),

@@ -209,6 +209,8 @@ def formulations(objective: Objective) -> tuple[Formulation, ...]:
     )  # fmt: skip
 
 
+FLOW, COMPLETION = formulations("flow"), formulations("completion")
+
 FORMULATIONS = (
     Formulation(
         "problem_3_literal", problem_3_literal, "problem (3)",

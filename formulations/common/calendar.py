@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.model import Model
+from optsched.problem import later
 from optsched.solvers.answer import Answer
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Progress
@@ -79,6 +79,8 @@ class Calendar:
 
     def free(self, function: Callable[..., Any], *, gaps: bool = True) -> Callable[..., Any]:
         """A function of an instance, and of schedules perhaps, that sees no calendar."""
+        if isinstance(function, later):
+            function = function.__wrapped__
         takes = signature(function).parameters
         if hasattr(function, "without_calendar") or not self.absolute.isdisjoint(takes):
             return function
@@ -109,11 +111,13 @@ class Calendar:
             return found.later(off)
         if isinstance(found, float):
             return found + added
+        if isinstance(found, Answer):
+            return self._answer(found, off, added)
+        from optsched.model import Model  # which a run of a heuristic does not need
+
         if isinstance(found, Model) and added and found.objective is not None:
             set_objective = found.maximize if found.maximise else found.minimize
             set_objective(found.objective + added, formula=found.objective_formula)
-        if isinstance(found, Answer):
-            return self._answer(found, off, added)
         return found
 
     def _answer(self, found: Answer, off: Slots, added: float) -> Answer:

@@ -25,16 +25,11 @@ drp --equations`` (and ``dsrp``) where all are.
 from dataclasses import replace
 
 from formulations import STUDIES
-from formulations.drp import models
 from formulations.drp.check import MEASURES, check, check_dsrp, cost
-from formulations.drp.exact.method import SOLVE_5, SOLVE_22
 from formulations.drp.generator import GeneratorOptions, generate
 from formulations.drp.instance import Instance
-from formulations.drp.lp1_lp2 import LP2
-from formulations.drp.problem_p3_p5 import SOC, SOC_BOUND, SOC_SERVICES, SOC_SERVICES_BOUND
-from formulations.drp.prune import LP1_FIRST
 from formulations.drp.schedule import Schedule
-from optsched.problem import Problem, later
+from optsched.problem import Cards, Problem, later
 
 __all__ = ["DSRP", "PROBLEM", "Instance", "Schedule"]
 
@@ -50,12 +45,29 @@ PROBLEM = Problem(
     cost=cost,
     generate=generate,
     generator_options=GeneratorOptions,
-    formulations={f.name: f for f in (SOLVE_5, *models.DRP, SOC)},
+    formulations=Cards.of(
+        "formulations.drp",
+        {
+            "problem_5_projected": "exact.method:SOLVE_5",
+            "problem_5_oa": "models:DRP",
+            "problem_5_cone": "models:DRP",
+            "problem_5": "models:DRP",
+            "drp_eps": "models:DRP",
+            "drp_lin": "models:DRP",
+            "lp1": "models:DRP",
+            "lp1_literal": "models:DRP",
+            "lp1_first": "models:DRP",
+            "lin": "models:DRP",
+            "soc": "problem_p3_p5:SOC",
+        },
+    ),
     reference="problem_5_projected",
     proof_model="problem_5_oa(angles=2, covers=False)",
     unit="jobs",
     sense="maximise",
-    bounds={bound.name: bound for bound in (SOC_BOUND, LP1_FIRST)},
+    bounds=Cards.of(
+        "formulations.drp", {"soc": "problem_p3_p5:SOC_BOUND", "lp1_first": "prune:LP1_FIRST"}
+    ),
     measures=MEASURES,
     pictures={"map": later("formulations.drp.plots", "draw_map")},
     presets=STUDIES / "drp.toml",
@@ -69,10 +81,26 @@ DSRP = replace(
     name="dsrp",
     summary="data collection, resource allocation and service placement at the edge",
     check=check_dsrp,
-    formulations={f.name: f for f in (SOLVE_22, *models.DSRP, SOC_SERVICES)},
+    formulations=Cards.of(
+        "formulations.drp",
+        {
+            "problem_22_projected": "exact.method:SOLVE_22",
+            "problem_22_oa": "models:DSRP",
+            "problem_22_cone": "models:DSRP",
+            "problem_22": "models:DSRP",
+            "dsrp_eps": "models:DSRP",
+            "dsrp_lin": "models:DSRP",
+            "lp2": "models:DSRP",
+            "lp2_literal": "models:DSRP",
+            "lin": "models:DSRP",
+            "soc": "problem_p3_p5:SOC_SERVICES",
+        },
+    ),
     reference="problem_22_projected",
     proof_model="problem_22_oa(angles=2, covers=False)",
-    bounds={bound.name: bound for bound in (SOC_SERVICES_BOUND, LP2)},
+    bounds=Cards.of(
+        "formulations.drp", {"soc": "problem_p3_p5:SOC_SERVICES_BOUND", "lp2": "lp1_lp2:LP2"}
+    ),
     presets=STUDIES / "dsrp.toml",
     certify=later("formulations.drp.theorems", "certify_dsrp"),
 )

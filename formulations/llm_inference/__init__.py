@@ -14,15 +14,26 @@ requests that arrive one by one ``online``
 """
 
 from formulations.llm_inference.check import check, cost, latencies
-from formulations.llm_inference.exact.method import METHODS, shortest_inserted
 from formulations.llm_inference.generator import GeneratorOptions, generate
-from formulations.llm_inference.hindsight import FORMULATIONS
 from formulations.llm_inference.instance import Instance
-from formulations.llm_inference.online import ARRIVALS
 from formulations.llm_inference.schedule import Schedule
-from optsched.problem import Problem
+from optsched.problem import Arrivals, Cards, Problem, later
 
 __all__ = ["PROBLEM", "Instance", "Schedule"]
+
+_ONLINE = "formulations.llm_inference.online"
+_ARRIVALS = Arrivals(
+    times=lambda instance: instance.arrival,
+    select=lambda instance, requests: instance.select({"requests": requests}),
+    job=lambda instance, i: instance.request(i),
+    nothing=lambda instance: Schedule.build([]),
+    relabel=later(_ONLINE, "relabel"),
+    decisions=later(_ONLINE, "decisions"),
+    done=later(_ONLINE, "done"),
+    unfinished=frozenset({"H1"}),
+    state=later(_ONLINE, "State"),
+    replan=later(_ONLINE, "replan"),
+)
 
 PROBLEM = Problem(
     name="llm_inference",
@@ -35,13 +46,16 @@ PROBLEM = Problem(
     cost=cost,
     generate=generate,
     generator_options=GeneratorOptions,
-    formulations={f.name: f for f in (*METHODS, *FORMULATIONS)},
+    formulations=Cards.of(
+        "formulations.llm_inference",
+        {"by_states": "exact.method:METHODS", "hindsight": "hindsight:FORMULATIONS"},
+    ),
     reference="by_states",
     proof_model="hindsight",
-    construct=shortest_inserted,
+    construct=later("formulations.llm_inference.exact.method", "shortest_inserted"),
     unit="rounds",
     check_options=lambda schedule: {"restarts": schedule.restarts},
     flow_times=latencies,
-    arrivals=ARRIVALS,
+    arrivals=_ARRIVALS,
 )
 """What ``optsched`` knows of the problem; its heuristics come from an entry point of their own."""

@@ -14,7 +14,6 @@ from formulations.llm_inference.hindsight import Starts, chosen, program
 from formulations.llm_inference.instance import Instance, Integers, Request
 from formulations.llm_inference.schedule import Schedule
 from optsched.online import State as Base
-from optsched.problem.arrivals import Arrivals
 from optsched.solve import solve
 from optsched.solvers.answer import Answer
 from optsched.solvers.options import Options
@@ -94,20 +93,7 @@ class State(Base):
         return joined(self.plan, Schedule.build(run))
 
 
-def _done(instance: Instance, schedule: Schedule) -> np.ndarray:
+def done(instance: Instance, schedule: Schedule) -> np.ndarray:
+    """The round past the last of each request; infinite if it has none."""
     ends = completions(instance, schedule)
     return np.where(ends < 0, np.inf, ends)
-
-
-ARRIVALS = Arrivals(
-    times=lambda instance: instance.arrival,
-    select=lambda instance, requests: instance.select({"requests": requests}),
-    job=lambda instance, i: instance.request(i),
-    nothing=lambda instance: Schedule.build([]),
-    relabel=relabel,
-    decisions=decisions,
-    done=_done,
-    unfinished=frozenset({"H1"}),
-    state=State,
-    replan=replan,
-)

@@ -29,18 +29,12 @@ import numpy as np
 
 from formulations import STUDIES
 from formulations.common.calendar import Calendar
-from formulations.okita import one_slot
-from formulations.okita.bounds import BOUNDS
 from formulations.okita.check import MEASURES, check, cost, flow_times
-from formulations.okita.encode import FORMULATIONS
-from formulations.okita.exact.method import LB_COLUMNS, METHOD
 from formulations.okita.generator import GeneratorOptions, generate, repair, strange
 from formulations.okita.horizon import safe_horizon
 from formulations.okita.instance import Instance, Integers
-from formulations.okita.one_job.greedy import in_turn
-from formulations.okita.online import ARRIVALS
 from formulations.okita.schedule import Schedule
-from optsched.problem import Problem, later
+from optsched.problem import Arrivals, Cards, Problem, later
 
 __all__ = ["PROBLEM", "Instance", "Schedule"]
 
@@ -64,6 +58,20 @@ _CALENDAR = Calendar(
     absolute=frozenset({"slot", "placed"}),
 )
 
+_ONLINE = "formulations.okita.online"
+_ARRIVALS = Arrivals(
+    times=lambda instance: instance.release_slot,
+    select=Instance.select_jobs,
+    job=later(_ONLINE, "job_of"),
+    nothing=lambda instance: Schedule.build(),
+    relabel=later(_ONLINE, "relabel"),
+    decisions=later(_ONLINE, "decisions"),
+    done=later(_ONLINE, "done"),
+    unfinished=frozenset({"2a", "2e"}),
+    state=later(_ONLINE, "State"),
+    replan=later(_ONLINE, "replan"),
+)
+
 PROBLEM = Problem(
     name="okita",
     summary="unbiased distributed learning over edge sites: latency, data and exchange costs",
@@ -77,18 +85,36 @@ PROBLEM = Problem(
     generator_options=GeneratorOptions,
     strange=strange,
     repair=repair,
-    formulations={f.name: f for f in (METHOD, *FORMULATIONS, *one_slot.FORMULATIONS)},
+    formulations=Cards.of(
+        "formulations.okita",
+        {
+            "problem_2_columns": "exact.method:METHOD",
+            "problem_2_aggregated": "encode:FORMULATIONS",
+            "problem_2_logical": "encode:FORMULATIONS",
+            "problem_2": "encode:FORMULATIONS",
+            "problem_5": "one_slot:FORMULATIONS",
+            "problem_7": "one_slot:FORMULATIONS",
+            "problem_7_printed": "one_slot:FORMULATIONS",
+        },
+    ),
     reference="problem_2_columns",
     proof_model="problem_2_aggregated(exchange='hull')",
-    construct=in_turn,
+    construct=later("formulations.okita.one_job.greedy", "in_turn"),
     unit="money",
-    bounds={bound.name: bound for bound in (LB_COLUMNS, *BOUNDS)},
+    bounds=Cards.of(
+        "formulations.okita",
+        {
+            "lb_columns": "exact.method:LB_COLUMNS",
+            "lb_alone": "bounds:BOUNDS",
+            "lb_sites": "bounds:BOUNDS",
+        },
+    ),
     measures=MEASURES,
     flow_times=flow_times,
     presets=STUDIES / "okita.toml",
     calendar=_CALENDAR,
     pictures={name: later("formulations.okita.plots", name) for name in ("gantt", "utilisation")},
-    arrivals=ARRIVALS,
+    arrivals=_ARRIVALS,
     certify=later("formulations.okita.theorems", "certify"),
     sample={"jobs": 2, "sites": 2, "horizon": 3},
 )

@@ -20,7 +20,6 @@ from formulations.okita.schedule import Schedule
 from optsched.errors import InputError
 from optsched.online import State as Base
 from optsched.problem import problem
-from optsched.problem.arrivals import Arrivals
 from optsched.solvers.answer import Answer
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Solution, Status
@@ -199,21 +198,7 @@ class State(Base):
         return int(np.ceil(self.now)) if slot is None else slot
 
 
-def _done(instance: Instance, schedule: Schedule) -> Floats:
+def done(instance: Instance, schedule: Schedule) -> Floats:
     """The slot past the last of each job."""
     last = completion_slots(instance, schedule)
     return np.where(last > 0, last + 1.0, np.inf)
-
-
-ARRIVALS = Arrivals(
-    times=lambda instance: instance.release_slot,
-    select=Instance.select_jobs,
-    job=job_of,
-    nothing=lambda instance: Schedule.build(),
-    relabel=relabel,
-    decisions=decisions,
-    done=_done,
-    unfinished=frozenset({"2a", "2e"}),
-    state=State,
-    replan=replan,
-)

@@ -37,41 +37,15 @@ import numpy as np
 
 from formulations import STUDIES
 from formulations.common.calendar import Calendar
-from formulations.preemptive import (
-    network,
-    problem_2,
-    problem_2_4_literal,
-    problem_2_no_migration,
-    problem_4,
-    problem_6,
-    problem_7,
-    problem_8_9,
-    problem_10,
-    problem_11,
-)
-from formulations.preemptive.bounds import ALONE, BOUNDS
-from formulations.preemptive.check import check, cost, flow_times
-from formulations.preemptive.decode import in_turn
-from formulations.preemptive.exact.by_component import BY_MARKET
-from formulations.preemptive.exact.guided import PRICE_GUIDED
-from formulations.preemptive.exact.lagrangian import PRICES
-from formulations.preemptive.exact.method import OFFLINE
+from formulations.preemptive.check import check, completion_times, cost, flow_times
 from formulations.preemptive.generator import StorageOptions, generate_with_storage
-from formulations.preemptive.grid import longest
 from formulations.preemptive.instance import Instance, Integers
 from formulations.preemptive.metrics import MEASURES
-from formulations.preemptive.online import ARRIVALS, replan
 from formulations.preemptive.schedule import Schedule
-from formulations.preemptive.storage import online as storage_online
 from formulations.preemptive.workload import WorkloadOptions, generate, repair
-from optsched.problem import Problem, later
+from optsched.problem import Arrivals, Cards, Problem, later
 
 __all__ = ["PROBLEM", "STORAGE", "Instance", "Schedule"]
-
-_MODULES = (
-    problem_2, problem_2_no_migration, problem_2_4_literal, problem_4, network, problem_6,
-    problem_10, problem_11,
-)  # fmt: skip
 
 
 def _later(instance: Instance, slots: Integers) -> Instance:
@@ -83,9 +57,24 @@ def _later(instance: Instance, slots: Integers) -> Instance:
 
 _CALENDAR = Calendar(
     release=lambda instance: instance.release_time,
-    span=longest,
+    span=later("formulations.preemptive.grid", "longest"),
     moved=_later,
     schedule_type=Schedule,
+)
+
+_ONLINE = "formulations.preemptive.online"
+_ARRIVALS = Arrivals(
+    times=lambda instance: instance.release_time,
+    select=Instance.select_jobs,
+    job=Instance.job,
+    nothing=later(_ONLINE, "nothing"),
+    relabel=later(_ONLINE, "relabel"),
+    decisions=later(_ONLINE, "decisions"),
+    done=completion_times,
+    unfinished=frozenset({"2b", "2j", "4a"}),
+    state=later(_ONLINE, "State"),
+    unfold=later(_ONLINE, "unfold"),
+    replan=later("formulations.preemptive.exact.method", "replan"),
 )
 
 PROBLEM = Problem(
@@ -100,20 +89,45 @@ PROBLEM = Problem(
     cost=cost,
     generate=generate,
     generator_options=WorkloadOptions,
-    formulations={
-        f.name: f
-        for f in (
-            OFFLINE,
-            BY_MARKET,
-            PRICE_GUIDED,
-            *(f for module in _MODULES for f in module.FORMULATIONS),
-        )
-    },
+    formulations=Cards.of(
+        "formulations.preemptive",
+        {
+            "offline": "exact.method:OFFLINE",
+            "by_market": "exact.by_component:BY_MARKET",
+            "price_guided": "exact.guided:PRICE_GUIDED",
+            "problem_2_compact": "problem_2:FORMULATIONS",
+            "problem_2": "problem_2:FORMULATIONS",
+            "problem_2_no_migration": "problem_2_no_migration:FORMULATIONS",
+            "problem_2_no_migration_time_free": "problem_2_no_migration:FORMULATIONS",
+            "problem_2_literal": "problem_2_4_literal:FORMULATIONS",
+            "problem_4_literal": "problem_2_4_literal:FORMULATIONS",
+            "problem_4": "problem_4:FORMULATIONS",
+            "problem_4_aggregated": "problem_4:FORMULATIONS",
+            "problem_4_flow": "network:FORMULATIONS",
+            "problem_6": "problem_6:FORMULATIONS",
+            "problem_6_printed": "problem_6:FORMULATIONS",
+            "problem_10": "problem_10:FORMULATIONS",
+            "problem_11": "problem_11:FORMULATIONS",
+            "lp_kappa": "problem_11:FORMULATIONS",
+        },
+    ),
     reference="offline",
     proof_model="problem_2_compact",
-    construct=in_turn,
+    construct=later("formulations.preemptive.decode", "in_turn"),
     unit="slots",
-    bounds={bound.name: bound for bound in (*BOUNDS, PRICES)},
+    bounds=Cards.of(
+        "formulations.preemptive",
+        {
+            "lb_paper": "bounds:BOUNDS",
+            "optimum_4": "bounds:BOUNDS",
+            "lb_lp4": "bounds:BOUNDS",
+            "lb_alone": "bounds:BOUNDS",
+            "lb_lp4_plus": "bounds:BOUNDS",
+            "lb_theta": "bounds:BOUNDS",
+            "lb_ext": "bounds:BOUNDS",
+            "lb_prices": "exact.lagrangian:PRICES",
+        },
+    ),
     check_options=lambda schedule: {"speed": schedule.speed},
     reference_check={"slotted": True},
     interpretation=lambda instance: "" if instance.is_integral else "times taken up to whole slots",
@@ -126,18 +140,11 @@ PROBLEM = Problem(
     presets=STUDIES / "preemptive.toml",
     calendar=_CALENDAR,
     certify=later("formulations.preemptive.theorems", "certify"),
-    arrivals=replace(ARRIVALS, replan=partial(replan, OFFLINE, PRICE_GUIDED)),
+    arrivals=_ARRIVALS,
     repair=repair,
     sample={"jobs": 2, "servers": 2, "types": 1, "span": 2, "time_scale": 0.01},
 )
 """What ``optsched`` knows of the problem; its heuristics come from a separate entry point."""
-
-_WITHOUT_STORAGE = replace(
-    problem_2.COMPACT,
-    summary="total completion time without limits of storage: a relaxation",
-    decode=None,
-    encode=None,
-)
 
 STORAGE = replace(
     PROBLEM,
@@ -147,23 +154,28 @@ STORAGE = replace(
     check=partial(check, storage=True),
     generate=generate_with_storage,
     generator_options=StorageOptions,
-    formulations={
-        f.name: f
-        for f in (
-            *problem_7.FORMULATIONS,
-            _WITHOUT_STORAGE,
-            *problem_8_9.FORMULATIONS,
-        )
-    },
+    formulations=Cards.of(
+        "formulations.preemptive",
+        {
+            "problem_7_compact": "problem_7:FORMULATIONS",
+            "problem_7": "problem_7:FORMULATIONS",
+            "problem_2_compact": "problem_2:WITHOUT_STORAGE",
+            "problem_8": "problem_8_9:FORMULATIONS",
+            "problem_8_while_training": "problem_8_9:FORMULATIONS",
+            "problem_9": "problem_8_9:FORMULATIONS",
+        },
+    ),
     reference="problem_7_compact",
     proof_model="",
-    bounds={
-        ALONE.name: ALONE,
-        PRICES.name: replace(PRICES, summary=f"{PRICES.summary}; storage left out"),
-    },
+    bounds=Cards.of(
+        "formulations.preemptive",
+        {"lb_alone": "bounds:BOUNDS", "lb_prices": "exact.lagrangian:WITHOUT_STORAGE"},
+    ),
     measures={},
     presets=STUDIES / "preemptive_storage.toml",
     certify=later("formulations.preemptive.theorems", "certify_with_storage"),
-    arrivals=replace(ARRIVALS, replan=storage_online.replan, unfold=None),
+    arrivals=replace(
+        _ARRIVALS, replan=later("formulations.preemptive.storage.online", "replan"), unfold=None
+    ),
 )
 """(7) and its relaxations; its heuristics come from a separate entry point."""

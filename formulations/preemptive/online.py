@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from formulations.preemptive.check import completion_times, cost
+from formulations.preemptive.check import cost
 from formulations.preemptive.decode import cloud_services, fits_slots, slot_schedule, whole_units
 from formulations.preemptive.grid import add_capacity, build_grid
 from formulations.preemptive.instance import (
@@ -30,7 +30,7 @@ from formulations.preemptive.sweep import Spans, count_open
 from optsched.errors import InputError
 from optsched.model import Model
 from optsched.online import State as Base
-from optsched.problem.arrivals import Arrivals, Copy, Decisions
+from optsched.problem.arrivals import Copy, Decisions
 from optsched.problem.methods import ExactMethod
 from optsched.solvers.answer import Answer
 from optsched.solvers.options import Options
@@ -315,17 +315,3 @@ class State(Base):
         zeta[job] = together or bool((runs[runs[:, 0] == job, 2] == CLOUD).all())
         services = cloud_services(runs)
         self.follow(Schedule.build(runs=runs, services=services, together=zeta))
-
-
-ARRIVALS = Arrivals(
-    times=lambda instance: instance.release_time,
-    select=Instance.select_jobs,
-    job=Instance.job,
-    nothing=nothing,
-    relabel=relabel,
-    decisions=decisions,
-    done=completion_times,
-    unfinished=frozenset({"2b", "2j", "4a"}),
-    state=State,
-    unfold=unfold,
-)

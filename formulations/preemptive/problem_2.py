@@ -11,6 +11,8 @@ Two models with one optimum, which is that of ``problem_2_literal``, too:
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from formulations.preemptive.check import completion_times
@@ -253,3 +255,10 @@ FORMULATIONS = (
         decode_problem_2, equations=EQUATIONS,
     ),
 )  # fmt: skip
+
+WITHOUT_STORAGE = replace(
+    COMPACT,
+    summary="total completion time without limits of storage: a relaxation",
+    decode=None,
+    encode=None,
+)

@@ -2,27 +2,34 @@
 
 from functools import partial
 
-from heuristics.drp.baselines import greedy, nearest, nearest_literal, random
-from heuristics.drp.least_load import least_load
-from heuristics.drp.r_dr import r_dr
-from heuristics.drp.r_dr_storage import r_dr_storage
-from heuristics.drp.r_dsr import r_dsr, r_dsr_raw
 from optsched.problem import Guarantee, Heuristic, later
 
 __all__ = ["DSRP_HEURISTICS", "HEURISTICS"]
 
 _PAPER = "Chen et al., "
+_HERE = "heuristics.drp."
+_BASELINES = _HERE + "baselines"
 
 _SEQUENTIAL = (
-    ("random", random, _PAPER + "Section 5", "a random server in reach for every node"),
-    ("greedy", greedy, _PAPER + "Section 5", "the server in reach that stores least"),
-    ("nearest", nearest, _PAPER + "Section 5, job by job", "the nearest server, job by job"),
     (
-        "nearest_literal", nearest_literal, _PAPER + "Section 5, as written",
+        "random", later(_BASELINES, "random"), _PAPER + "Section 5",
+        "a random server in reach for every node",
+    ),
+    (
+        "greedy", later(_BASELINES, "greedy"), _PAPER + "Section 5",
+        "the server in reach that stores least",
+    ),
+    (
+        "nearest", later(_BASELINES, "nearest"), _PAPER + "Section 5, job by job",
+        "the nearest server, job by job",
+    ),
+    (
+        "nearest_literal", later(_BASELINES, "nearest_literal"),
+        _PAPER + "Section 5, as written",
         "all at the nearest server, then jobs of greatest rate go while anything is violated",
     ),
     (
-        "least_load", least_load, "beyond the paper",
+        "least_load", later(_HERE + "least_load", "least_load"), "beyond the paper",
         "each node on the server that is then used least, the exact test, small jobs first",
     ),
 )  # fmt: skip
@@ -47,7 +54,7 @@ _R_DSR = [
 
 HEURISTICS: dict[str, Heuristic] = {
     "r_dr": Heuristic(
-        "r_dr", r_dr, "Chen et al., Algorithm 1",
+        "r_dr", later(_HERE + "r_dr", "r_dr"), "Chen et al., Algorithm 1",
         "relax, round at random, admit what fits; mode and prune as options", online=False,
         proposed=True, guarantees=_THEOREM_3,
     ),
@@ -60,16 +67,16 @@ HEURISTICS: dict[str, Heuristic] = {
 
 DSRP_HEURISTICS: dict[str, Heuristic] = {
     "r_dsr": Heuristic(
-        "r_dsr", r_dsr, "Chen et al., Algorithm 2, repaired",
+        "r_dsr", later(_HERE + "r_dsr", "r_dsr"), "Chen et al., Algorithm 2, repaired",
         "relax, admit at random, round around few servers, repair and fill", online=False,
         proposed=True, guarantees=_R_DSR,
     ),
     "r_dsr_raw": Heuristic(
-        "r_dsr_raw", r_dsr_raw, "Chen et al., Algorithm 2",
+        "r_dsr_raw", later(_HERE + "r_dsr", "r_dsr_raw"), "Chen et al., Algorithm 2",
         "as printed: in general breaks capacities", online=False, guarantees=_R_DSR,
     ),
     "r_dr_storage": Heuristic(
-        "r_dr_storage", r_dr_storage, "Chen et al., Section 5",
+        "r_dr_storage", later(_HERE + "r_dr_storage", "r_dr_storage"), "Chen et al., Section 5",
         "R-DR, then jobs whose services do not fit go", online=False,
     ),
     **{

@@ -42,9 +42,9 @@ def problems(
     ] = False,
     json: Json = False,
 ) -> None:
-    """List the problems and the solvers, the names of one problem, or the options of one method.
+    """List the problems, the names of one problem, or the options of one method.
 
-    --json prints all of it for every problem.
+    --json prints all of it for every problem, and the solvers.
     """
     from optsched.problem import problem
 
@@ -67,7 +67,6 @@ def problems(
 
 def _show_all(json: bool) -> None:
     from optsched.problem import problems as all_problems
-    from optsched.solvers.registry import available
 
     found = all_problems()
     if json:
@@ -82,8 +81,8 @@ def _show_all(json: bool) -> None:
     typer.echo()
     print_facts(
         {
-            "solvers": ", ".join(f"{key} {one}" for key, one in available().items()),
             "further": "one problem's methods, generator and presets: optsched problems PROBLEM",
+            "solvers": "optsched solvers",
         }
     )
 

@@ -13,7 +13,6 @@ from optsched.cli.console import BAD_INPUT, INTERRUPTED, print_table, say
 from optsched.cli.names import complete_problem, option_lines
 from optsched.cli.renamed import in_new_words
 from optsched.errors import FieldProblem, InputError, ModelError
-from optsched.instances.document import allowed
 
 ERRORS_SHOWN = 8
 """Fields of a file named before the rest is counted."""
@@ -61,6 +60,8 @@ def _sentence(error: Any) -> str:
     """Say what the parser refused: the option, what was typed, what is allowed."""
     context, parameter = error.ctx, getattr(error, "param", None)
     if isinstance(error, typer.BadParameter) and parameter is not None and error.message:
+        from optsched.instances.document import allowed
+
         name = max(parameter.opts, key=len)
         return str(FieldProblem(name, _typed(context, parameter.opts), allowed(error.message)))
     said = " ".join(error.format_message().split()).rstrip(".")
@@ -132,12 +133,12 @@ class WithGeneratorOptions(OpenEnded):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         super().format_help(ctx, formatter)
-        from optsched.problem import problem
-
         announced = complete_problem("")
         typed = (word.partition(".")[0] for word in ctx.meta["typed"])
         name = next((word for word in typed if word in announced), None)
         if name is not None:
+            from optsched.problem import problem
+
             columns = ["option", "type", "default", "meaning"]
             print_table(columns, option_lines(problem(name)), f"generator of {name}")
             return

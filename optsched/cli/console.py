@@ -18,7 +18,6 @@ from rich.table import Table
 from rich.text import Text
 
 from optsched.errors import InputError
-from optsched.instances.document import is_special
 
 YES, NO, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 """Exit statuses."""
@@ -186,6 +185,8 @@ def check_target(path: Path | None) -> None:
     """
     if path is None:
         return
+    from optsched.instances.document import is_special
+
     if is_special(path):
         writable = os.access(path, os.W_OK)
     elif path.is_dir():
@@ -208,6 +209,8 @@ def check_apart(outputs: Mapping[str, Path | None], inputs: Mapping[str, Path | 
     Raises:
         InputError: naming both.
     """
+    from optsched.instances.document import is_special
+
     taken = {os.path.realpath(path): name for name, path in inputs.items() if path is not None}
     for name, path in outputs.items():
         if path is None or is_special(path):  # which holds nothing that could be lost

@@ -117,8 +117,9 @@ def import_(
     """
     from optsched.instances.document import load, save
     from optsched.instances.exporting import MAPPING
-    from optsched.instances.importing import is_table, read_table
+    from optsched.instances.importing import read_table
     from optsched.instances.mapping import TableMapping
+    from optsched.instances.text_files import is_table
     from optsched.problem import problem
 
     found = problem(problem_name)

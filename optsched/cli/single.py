@@ -83,7 +83,6 @@ def solve(
 
     Exits 0 with a feasible point, 1 without one, or without the proof asked for.
     """
-    from optsched.evaluation.proofs import proven_by
     from optsched.evaluation.runs import check_solver
     from optsched.instances.document import load, save
     from optsched.solvers.options import Options
@@ -108,6 +107,8 @@ def solve(
         {"--output": output, "--proof": proof}, {"INSTANCE": instance_file, "--start": start}
     )
     if proof is not None:
+        from optsched.evaluation.proofs import proven_by
+
         proven_by(found, call)
     instance = load(found.instance_type, instance_file)
     first = None if start is None else _start(found, instance, start)

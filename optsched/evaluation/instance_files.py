@@ -12,6 +12,7 @@ from typing import Any
 
 from optsched.errors import FieldProblem, InputError
 from optsched.instances.document import load
+from optsched.instances.text_files import is_table
 from optsched.problem import Problem
 
 
@@ -66,10 +67,9 @@ def instance_from_file(
     Raises:
         InputError: the file cannot be read, or holds no instance of the problem.
     """
-    from optsched.instances.importing import is_table, read_table
-
     if not is_table(path):
         return load(problem.instance_type, path)
+    from optsched.instances.importing import read_table
     from optsched.instances.mapping import TableMapping
 
     known = TableMapping() if mapping is None else TableMapping.read(mapping)
@@ -106,8 +106,6 @@ def _files(problem: Problem, given: str | Path, skipped: set[str]) -> Iterator[P
 
 def _is_instance(problem: Problem, path: Path, skipped: set[str]) -> bool:
     """Whether a file of a folder is a table, or says that it is an instance of the problem."""
-    from optsched.instances.importing import is_table
-
     if not path.is_file() or os.path.realpath(path) in skipped:
         return False
     if path.suffix != ".json":

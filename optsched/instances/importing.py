@@ -23,14 +23,13 @@ from optsched.instances.declared import Declared
 from optsched.instances.document import parse
 from optsched.instances.fields import fields_of
 from optsched.instances.nesting import Entries, ListFields, joined, lists_of, places
-from optsched.instances.text_files import delimiter, table_rows, text_file
+from optsched.instances.text_files import SHEETS, delimiter, is_table, table_rows, text_file
 
 I = TypeVar("I", bound=Declared)  # noqa: E741
 
 COUNT = "count"
 """Column of a table, or key of an entry, that stands for so many equal entries."""
 
-_SHEETS = (".xlsx", ".xlsm", ".xls", ".ods")
 _LINE = ", line"
 """End of the name of an index that counts the lines of a file, whatever is done to its rows."""
 _COMMA = re.compile(r"\s*[+-]?\d+(,\d+)?\s*")
@@ -148,7 +147,7 @@ def read_table(path: str | Path) -> pd.DataFrame:
     Raises:
         InputError: it cannot be read, or a row has not one value per column; it names the line.
     """
-    if Path(path).suffix.lower() in _SHEETS:
+    if Path(path).suffix.lower() in SHEETS:
         return _sheet(path)
     (_, header), *rows = table_rows(path)
     filled = [(line, cells) for line, cells in rows if any(cells)]
@@ -188,13 +187,6 @@ def _sheet(path: str | Path) -> pd.DataFrame:
         raise InputError.of("file", str(path), f"cannot be read as Excel ({error})") from None
     table.index = pd.RangeIndex(2, len(table) + 2, name=f"{path}{_LINE}")
     return table
-
-
-def is_table(name: str | Path) -> bool:
-    """Whether a file's name ends as those of tables do."""
-    path = Path(name)
-    plain = path.stem if path.suffix.lower() in (".gz", ".bz2", ".xz") else path.name
-    return plain.lower().endswith((".csv", ".tsv")) or path.suffix.lower() in _SHEETS
 
 
 def typed(text: str) -> Any:

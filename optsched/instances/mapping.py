@@ -16,7 +16,8 @@ from pydantic import Field
 
 from optsched.errors import InputError
 from optsched.instances.document import Document, validated, write_text
-from optsched.instances.importing import is_table, typed
+from optsched.instances.importing import typed
+from optsched.instances.text_files import is_table
 
 
 class Imports(Protocol):

@@ -21,6 +21,9 @@ LARGEST_UNPACKED = 2**29
 """Bytes that a compressed file may hold: one of a few megabytes could hold thousands of times so
 many. A larger one must be unpacked first."""
 
+SHEETS = (".xlsx", ".xlsm", ".xls", ".ods")
+"""Endings of tables that pandas reads as sheets."""
+
 _OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
 
@@ -122,3 +125,10 @@ def _uneven(line: str, cells: list[str], header: list[str]) -> InputError:
         return InputError.of(f"{line}, {header[len(cells)]}", "(missing)", "must be given")
     allowed = f"cannot be read: {len(cells)} values in {len(header)} columns"
     return InputError.of(line, cells[len(header) :], allowed)
+
+
+def is_table(name: str | Path) -> bool:
+    """Whether a file's name ends as those of tables do."""
+    path = Path(name)
+    plain = path.stem if path.suffix.lower() in (".gz", ".bz2", ".xz") else path.name
+    return plain.lower().endswith((".csv", ".tsv")) or path.suffix.lower() in SHEETS

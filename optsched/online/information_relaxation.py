@@ -12,19 +12,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from optsched.decomposition.lagrangian import maximise_dual
 from optsched.errors import InputError
-from optsched.model import Model
-from optsched.model.expression import Floats
 from optsched.online.lower_bound import CLOSED, Tree
 from optsched.problem import Problem
-from optsched.solve import solve
 from optsched.solvers.options import Options
+
+if TYPE_CHECKING:
+    from optsched.model.expression import Floats
 
 ROUNDS = 50
 """Prices tried, at most."""
@@ -68,6 +67,9 @@ def information_relaxation(
         InputError: as for ``online_lower_bound``; probabilities that are not as many, or do not
             add up to 1.
     """
+    from optsched.decomposition.lagrangian import maximise_dual
+    from optsched.solve import solve
+
     count = len(scenarios)
     weight = np.full(count, 1.0 / max(1, count)) if probabilities is None else probabilities
     weight = np.asarray(weight, dtype=float)
@@ -118,6 +120,8 @@ class _Scenario:
     """
 
     def __init__(self, tree: Tree, i: int, ends: NDArray[np.int64]) -> None:
+        from optsched.model import Model
+
         self.model = Model("hindsight")
         copy = tree.unfold(self.model, "s", tree.scenarios[i], tree.known[i])
         self.cost = copy.cost

@@ -11,22 +11,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from optsched.errors import InputError, ModelError
 from optsched.instances.document import dumps
-from optsched.model import Model
-from optsched.model.expression import Expression, Floats
 from optsched.online.state import arrivals_of
 from optsched.problem import Problem
 from optsched.problem.arrivals import Arrivals
 from optsched.problem.violation import describe
-from optsched.solve import solve
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Solution
+
+if TYPE_CHECKING:
+    from optsched.model import Model
+    from optsched.model.expression import Expression, Floats
 
 ROUNDS = 200
 """Strategies generated for randomised algorithms, at most."""
@@ -182,6 +183,8 @@ class Tree:
             known = [optimum(problem, one, options) for one in self.scenarios]
             optima, self.best = [one for one, _ in known], [schedule for _, schedule in known]
         self.optima = optima
+        from optsched.model import Model
+
         self.model = Model("online algorithms on a tree")
         self.unfold = arrivals.unfold
         self.known = [float(apart[i].max()) for i in range(len(pasts))]
@@ -235,6 +238,8 @@ class Tree:
 
     def _solved(self, model: Model) -> tuple[float, list[Any]]:
         """A bound from below, and a strategy; its ratios are kept."""
+        from optsched.solve import solve
+
         solution = solve(model, options=self.options)
         if not solution.has_point or solution.bound is None:
             said = f"{solution.status} {solution.message}".strip()
@@ -303,6 +308,9 @@ class Tree:
 
 def _game(ratios: Floats) -> tuple[float, Floats]:
     """Value of a matrix game for who chooses the row, and the best mixture of columns against."""
+    from optsched.model import Model
+    from optsched.solve import solve
+
     model = Model("game")
     weight = model.continuous("weight", ratios.shape[1], lower=0, upper=1)
     value = model.continuous("value", 1, lower=0.0)

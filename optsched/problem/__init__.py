@@ -1,5 +1,7 @@
 """What a problem is, how it is solved, and how problems are found."""
 
+from optsched.problem.arrivals import Arrivals
+from optsched.problem.cards import Cards
 from optsched.problem.definition import (
     COST_TOLERANCE,
     UNPROVEN,
@@ -23,7 +25,9 @@ __all__ = [
     "OBJECTIVE",
     "UNPROVEN",
     "Answer",
+    "Arrivals",
     "Bound",
+    "Cards",
     "Equation",
     "ExactMethod",
     "Formulation",

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
-from optsched.model import Model
-from optsched.model.expression import Expression, Floats
-from optsched.solvers.options import Options
-from optsched.solvers.solution import Solution
+    from optsched.model import Model
+    from optsched.model.expression import Expression, Floats
+    from optsched.solvers.options import Options
+    from optsched.solvers.solution import Solution
 
 
 @dataclass(frozen=True)

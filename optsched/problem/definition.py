@@ -12,11 +12,12 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
 from string import ascii_lowercase
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +28,8 @@ from optsched.instances.declared import Declared
 from optsched.instances.document import Documented, refusal
 from optsched.problem.arrivals import Arrivals
 from optsched.problem.calls import accept, call_options, check_values, parse_call, pick, read_list
+from optsched.problem.cards import Cards
 from optsched.problem.certificate import Certificate
-from optsched.problem.equations import Equation, equations_in
 from optsched.problem.guarantee import OPTIMUM, Guarantee
 from optsched.problem.methods import ExactMethod, Formulation
 from optsched.problem.violation import Violation, no_options
@@ -38,6 +39,10 @@ from optsched.solvers.solution import Solution, Status
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+
+    from optsched.problem.equations import Equation
+
+T = TypeVar("T")
 
 Sense = Literal["minimise", "maximise"]
 
@@ -231,12 +236,12 @@ class Problem:
             return
         free = self.calendar.free
         near = {
-            "formulations": {k: f.changed(free) for k, f in self.formulations.items()},
-            "bounds": {k: replace(b, compute=free(b.compute)) for k, b in self.bounds.items()},
+            "formulations": _changed(self.formulations, lambda f: f.changed(free)),
+            "bounds": _changed(self.bounds, lambda b: replace(b, compute=free(b.compute))),
             # what a heuristic does in a gap is its own affair
-            "heuristics": {
-                k: replace(h, run=free(h.run, gaps=False)) for k, h in self.heuristics.items()
-            },
+            "heuristics": _changed(
+                self.heuristics, lambda h: replace(h, run=free(h.run, gaps=False))
+            ),
         }
         for name, cards in near.items():
             object.__setattr__(self, name, cards)
@@ -420,6 +425,8 @@ class Problem:
         Raises:
             InputError: no such formulation, or one that does not know the numbers.
         """
+        from optsched.problem.equations import equations_in
+
         numbered = {
             name: one
             for name, one in self.formulations.items()
@@ -486,6 +493,13 @@ class Problem:
         except ValidationError as error:
             raise refusal(error) from None
         return {name: getattr(validated, name) for name in options}
+
+
+def _changed(cards: Mapping[str, T], change: Callable[[T], T]) -> Cards[T]:
+    """Return cards that are changed when they are asked for."""
+    if not isinstance(cards, Cards):
+        cards = Cards({name: partial(cards.__getitem__, name) for name in cards})
+    return cards.changed(change)
 
 
 def granted_check_options(problem: Problem, schedule: Any) -> dict[str, Any]:

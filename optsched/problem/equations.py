@@ -13,14 +13,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from optsched.errors import ModelError
-from optsched.model import Model
-from optsched.model.latex import ours, variable_formula
-from optsched.model.variables import Variable, VariableType
-from optsched.model.view import block_formula, objective_formula
+
+if TYPE_CHECKING:
+    from optsched.model import Model, Variable
 
 OBJECTIVE = "objective"
 
@@ -51,6 +51,8 @@ class Equation:
     @property
     def is_ours(self) -> bool:
         """Whether a formula of it is not the paper's."""
+        from optsched.model.latex import ours
+
         return any(formula.endswith(ours("")) for formula in self.formulas)
 
     @property
@@ -83,6 +85,9 @@ def equations_in(name: str, model: Model, where: Mapping[str, str]) -> Iterator[
 
 def _formulas(model: Model, name: str, number: str) -> list[str]:
     """LaTeX of what a name stands for; blocks of another number are ours."""
+    from optsched.model.latex import ours
+    from optsched.model.view import block_formula, objective_formula
+
     if name == OBJECTIVE:
         written = objective_formula(model)
         return [written if model.objective_formula else ours(written)]
@@ -101,10 +106,15 @@ def _formulas(model: Model, name: str, number: str) -> list[str]:
 
 
 def _marked(formula: str) -> str:
+    from optsched.model.latex import ours
+
     return formula if formula.endswith(r"\text{(ours)}") else ours(formula)
 
 
 def _domain(variable: Variable) -> str:
+    from optsched.model import VariableType
+    from optsched.model.latex import variable_formula
+
     whole = variable.type is not VariableType.CONTINUOUS
     if np.all(variable.lower >= 0) and np.all(variable.upper <= 1):
         values = r"\in \{0, 1\}" if whole else r"\in [0, 1]"

@@ -12,21 +12,22 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from optsched.errors import FieldProblem, InputError
 from optsched.jit import continued, stopwatch
-from optsched.model import Model
 from optsched.problem.calls import call_options, check_values
-from optsched.solve import solve
 from optsched.solvers.answer import Answer, Question, asked_by
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, Solution, Status
 from optsched.solvers.threads import PATIENCE, ended_by, latest
 from optsched.solvers.trajectory import Either
+
+if TYPE_CHECKING:
+    from optsched.model import Model
 
 T = TypeVar("T")
 
@@ -261,6 +262,8 @@ class Formulation(_Solvable):
     def _answer(
         self, instance: Any, options: Options, solver: str | None, start: Any, own: dict[str, Any]
     ) -> Answer:
+        from optsched.solve import solve
+
         began = time.perf_counter()
 
         def build() -> tuple[Model, Options]:

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from importlib.metadata import version
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from optsched.model.expression import Floats
-from optsched.model.matrix_form import MatrixForm
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Limit, ProgressPoint, Status
+
+if TYPE_CHECKING:
+    from optsched.model.expression import Floats
+    from optsched.model.matrix_form import MatrixForm
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.model.expression import Expression
-from optsched.model.labels import Labelled, Labels, with_labels
-
 if TYPE_CHECKING:
     import pandas as pd
+
+    from optsched.model.expression import Expression
+    from optsched.model.labels import Labelled, Labels
 
 
 class Status(StrEnum):
@@ -219,17 +219,23 @@ class Solution:
             KeyError: no such block, or the solve found no point.
             ModelError: the expression is in variables that the model did not have.
         """
-        if isinstance(name, Labelled):
-            return with_labels(self[name.array], name.labels)
-        if isinstance(name, Expression) and self.values:
-            return name.at(name.model.vector(self.values))
         if not isinstance(name, str):
-            raise KeyError(f"no values: the solve ended {self.status}")
+            return self._at(name)
         if name not in self.values:
             known = ", ".join(self.values) or f"none: the solve ended {self.status}"
             raise KeyError(f"no values for {name!r}; there are: {known}")
-        values = self.values[name]
-        return with_labels(values, self.labels[name]) if name in self.labels else values
+        return _labelled(self.values[name], self.labels.get(name))
+
+    def _at(self, expression: Expression | Labelled) -> Any:
+        """Return the values of an expression."""
+        from optsched.model.expression import Expression
+        from optsched.model.labels import Labelled
+
+        if isinstance(expression, Labelled):
+            return _labelled(self[expression.array], expression.labels)
+        if isinstance(expression, Expression) and self.values:
+            return expression.at(expression.model.vector(self.values))
+        raise KeyError(f"no values: the solve ended {self.status}")
 
     def dual(self, name: str) -> Any:
         """Return the dual values of a constraint block of a linear program, with the labels it has.
@@ -240,8 +246,7 @@ class Solution:
         if name not in self.duals:
             known = ", ".join(self.duals) or "none: duals exist for solved linear programs"
             raise KeyError(f"no duals for {name!r}; there are: {known}")
-        duals = self.duals[name]
-        return with_labels(duals, self.row_labels[name]) if name in self.row_labels else duals
+        return _labelled(self.duals[name], self.row_labels.get(name))
 
     @property
     def value(self) -> float:
@@ -297,3 +302,12 @@ class Solution:
             "seconds": self.seconds,
             "solver": f"{self.solver} {self.version}".strip(),
         }
+
+
+def _labelled(values: Any, labels: Labels | None) -> Any:
+    """Return values with their labels, if they have any."""
+    if labels is None:
+        return values
+    from optsched.model.labels import with_labels
+
+    return with_labels(values, labels)

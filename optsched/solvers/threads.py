@@ -10,12 +10,14 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from queue import SimpleQueue
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from optsched.jit.alone import alone
-from optsched.model.matrix_form import MatrixForm
 from optsched.solvers.backend import SolverResult
 from optsched.solvers.solution import Limit, Status
+
+if TYPE_CHECKING:
+    from optsched.model.matrix_form import MatrixForm
 
 Result = TypeVar("Result")
 

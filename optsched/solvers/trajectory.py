@@ -7,13 +7,16 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from optsched.model.expression import Floats
-from optsched.model.matrix_form import MatrixForm
 from optsched.solvers.backend import Backend, SolverResult
 from optsched.solvers.deadline import Deadline
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Listener, Progress, ProgressPoint, Solution, Status
+
+if TYPE_CHECKING:
+    from optsched.model.expression import Floats
+    from optsched.model.matrix_form import MatrixForm
 
 
 class Recorder:

@@ -4,8 +4,6 @@ import json
 import os
 import random
 import signal
-import subprocess
-import sys
 import time
 
 import covering
@@ -295,16 +293,3 @@ def test_ctrl_c_ends_a_solve_with_what_is_known(command, tmp_path):
     out, err = process.communicate(timeout=60)
     assert process.returncode in (0, 1), err
     assert json.loads(out)["status"] == "interrupted"
-
-
-def test_help_is_quick_because_solvers_are_not_imported(plugin_environment):
-    heavy = ("highspy", "matplotlib", "ortools", "pandas")
-    script = f"import sys, optsched.cli; print([m for m in {heavy} if m in sys.modules])"
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        env=plugin_environment,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout.strip() == "[]"

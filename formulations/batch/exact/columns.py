@@ -295,6 +295,8 @@ def formulations(objective: Objective) -> tuple[Formulation | ExactMethod, ...]:
     )  # fmt: skip
 
 
+FLOW, COMPLETION = formulations("flow"), formulations("completion")
+
 COLUMNS = Bound(
     "columns", lb_columns, "problem (2)",
     "linear relaxation over whole schedules, servers of a type pooled",

@@ -161,3 +161,6 @@ def formulations(objective: Objective) -> tuple[ExactMethod, ...]:
             params=SearchParams,
         ),
     )  # fmt: skip
+
+
+FLOW, COMPLETION = formulations("flow"), formulations("completion")

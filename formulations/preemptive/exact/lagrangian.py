@@ -13,7 +13,7 @@ import math
 import time
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from threading import Event
 
@@ -225,3 +225,4 @@ PRICES = Bound(
     "prices of worker time by type, exact to the last digit, at the size of a whole trace",
     as_given=True,
 )  # fmt: skip
+WITHOUT_STORAGE = replace(PRICES, summary=f"{PRICES.summary}; storage left out")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from pydantic import Field
 
+from formulations.preemptive import online
 from formulations.preemptive.decode import fits_slots
 from formulations.preemptive.exact.by_component import BY_MARKET, SearchParams
 from formulations.preemptive.exact.guided import PRICE_GUIDED
@@ -60,3 +63,5 @@ OFFLINE = ExactMethod(
     "price_guided where no proof is in reach",
     supports=SUPPORTED_BY_MODELS, params=OfflineParams,
 )  # fmt: skip
+
+replan = partial(online.replan, OFFLINE, PRICE_GUIDED)
