@@ -10,7 +10,7 @@ import functools
 import hashlib
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -91,7 +91,7 @@ def _files(top: str) -> list[str]:
                 if known not in _CONTENT:
                     with open(path, "rb") as script:
                         _CONTENT[known] = hashlib.sha256(script.read()).hexdigest()[:12]
-                lines.append(f"{os.path.relpath(path, folder)} {_CONTENT[known]}")
+                lines.append(f"{path[len(folder) :].lstrip(os.sep)} {_CONTENT[known]}")
     return lines
 
 
@@ -99,17 +99,17 @@ _CONTENT: dict[tuple[str, int, int], str] = {}
 """Digests of files by path, time of change and size."""
 
 
-def _scripts(folder: str) -> list[str]:
-    """The ``.py`` files below a folder, but not below a hidden one or an environment."""
-    found: list[str] = []
-    for place, folders, names in os.walk(folder):
-        if "pyvenv.cfg" in names:
-            names = folders[:] = []
-        for name in list(folders):
-            if name.startswith(".") or name == "__pycache__":
-                folders.remove(name)
-        folders.sort()
-        for name in sorted(names):
-            if name.endswith(".py"):
-                found.append(os.path.join(place, name))
-    return found
+def _scripts(folder: str) -> Iterator[str]:
+    """Yield the ``.py`` files below a folder, but not below a hidden one or an environment."""
+    try:
+        with os.scandir(folder) as there:
+            entries = sorted(there, key=lambda entry: entry.name)
+    except OSError:  # a folder that must not be read
+        return
+    if any(entry.name == "pyvenv.cfg" for entry in entries):
+        return
+    folders = [entry for entry in entries if entry.is_dir()]
+    yield from (one.path for one in entries if one.name.endswith(".py") and one not in folders)
+    for one in folders:
+        if not (one.name.startswith(".") or one.name == "__pycache__" or one.is_symlink()):
+            yield from _scripts(one.path)
