@@ -19,6 +19,7 @@ from optsched.evaluation.heuristic_files import heuristic_from_file, names_file
 from optsched.jit import Stopwatch, stopwatch
 from optsched.online.anticipation import anticipation
 from optsched.online.simulator import is_policy, policy_heuristic
+from optsched.online.state import arrivals_of
 from optsched.problem import Heuristic, Problem, granted_check_options
 from optsched.problem.violation import Violation, describe
 from optsched.solvers.options import Options
@@ -189,8 +190,8 @@ def traced(error: BaseException) -> str:
     return "".join(traceback.format_exception(type(error), error, frames))
 
 
-SPOT_CHECK = 2.0
-"""Longest run, wall seconds, that is repeated to see whether it looks ahead."""
+FORESIGHT_JOBS = 500
+"""Most jobs of an instance on which a run is repeated to see whether it looks ahead."""
 
 
 def to_be_online(problem: Problem, heuristic: str) -> bool:
@@ -205,11 +206,11 @@ def foresight(problem: Problem, instance: Any, trial: HeuristicRun, seed: int) -
     A spot check on two moments: ``optsched check --online`` looks at all.
 
     Returns:
-        Empty if nothing was found; None if nothing was tried, as the run takes too long or fails on
-        a part of the instance.
+        Empty if nothing was found; None if nothing was tried, as there are too many jobs, or the
+        heuristic fails on a part of the instance.
     """
     chosen, options = problem.heuristic(trial.heuristic)
-    if trial.time.seconds > SPOT_CHECK:
+    if len(arrivals_of(problem).times(instance)) > FORESIGHT_JOBS:
         return None
     run = partial(chosen.run, **options)
     try:

@@ -224,7 +224,8 @@ class InstanceRunner:
         measures, complaints = self._evaluate(self.problem.measures, schedule)
         quantities, more = self._evaluate(sources, schedule)
         stated, unsaid = self._stated(method.call) if not trial.status else ({}, [])
-        tried, ahead = self._foresight(trial, look_ahead)
+        # a run under limits is in a process of its own, and others of it would have no limit
+        tried, ahead = self._foresight(trial, look_ahead and method.options is None)
         return MethodRun(
             Status.FORESEES if ahead else trial.status or Status.DONE,
             cost=trial.cost,

@@ -29,7 +29,6 @@ from optsched.evaluation.runs import (
     check_names,
     starts,
 )
-from optsched.jit import Stopwatch
 from optsched.problem import Bound, Heuristic, problem
 from optsched.solvers import isolation
 from optsched.solvers.options import Options
@@ -391,16 +390,15 @@ PACKING = problem("aerialedge")
 TASKS = PACKING.generate(np.random.default_rng(0), kind="hard", tasks=10, jobs=4)
 
 
-def looked_ahead(run, *, online=True, seconds=0.1, **changes):
+def looked_ahead(run):
     """What the spot check says of a heuristic's run."""
-    mine = Heuristic("mine", run, source="", summary="", online=online)
-    chosen = replace(PACKING, heuristics={"mine": mine}, **changes)
+    mine = Heuristic("mine", run, source="", summary="")
+    chosen = replace(PACKING, heuristics={"mine": mine})
     trial = run_heuristic(chosen, TASKS, "mine", 0)
-    trial = replace(trial, time=Stopwatch(seconds=seconds))
     return heuristic_run.foresight(chosen, TASKS, trial, 0)
 
 
-def test_foresight_is_looked_for_in_a_quick_run_that_also_ends_on_parts_of_the_instance():
+def test_foresight_is_looked_for_on_few_jobs_if_the_run_also_ends_on_parts(monkeypatch):
     sorting = PACKING.heuristics["first_fit_decreasing"].run  # of all tasks, whenever they arrive
 
     def failing(instance, rng):
@@ -409,9 +407,12 @@ def test_foresight_is_looked_for_in_a_quick_run_that_also_ends_on_parts_of_the_i
         return sorting(instance, rng)
 
     assert looked_ahead(sorting).startswith("sees the future")
-    assert looked_ahead(sorting, seconds=2.0).startswith("sees the future")
-    assert looked_ahead(sorting, seconds=2.01) is None
     assert looked_ahead(failing) is None
+    with monkeypatch.context() as changed:
+        changed.setattr(heuristic_run, "FORESIGHT_JOBS", TASKS.jobs)
+        assert looked_ahead(sorting).startswith("sees the future")
+        changed.setattr(heuristic_run, "FORESIGHT_JOBS", TASKS.jobs - 1)
+        assert looked_ahead(sorting) is None
     runs = []
 
     def honest(instance, rng):
@@ -422,11 +423,11 @@ def test_foresight_is_looked_for_in_a_quick_run_that_also_ends_on_parts_of_the_i
     assert len(runs) == 1 + 2 * 2  # two moments, each without the later tasks and with others
 
 
-def foresight_of(run, *, online=True, look_ahead=True):
+def foresight_of(run, *, online=True, look_ahead=True, limits=None):
     """What a record says of a heuristic's foresight."""
     mine = Heuristic("mine", run, source="", summary="", online=online)
     chosen = replace(PACKING, heuristics={"mine": mine})
-    asked = MethodSpec("heuristic", "mine")
+    asked = MethodSpec("heuristic", "mine", options=limits)
     return InstanceRunner(chosen, TASKS, 0).run(asked, look_ahead=look_ahead)
 
 
@@ -438,6 +439,7 @@ def test_a_record_says_whether_foresight_was_looked_for_and_found():
     assert foresight_of(sorting).status == "sees the future"
     assert foresight_of(sorting, look_ahead=False).foresight == "not tried"
     assert foresight_of(sorting, look_ahead=False).status == "done"
+    assert foresight_of(sorting, limits=heuristic_limits(60.0)).foresight == "not tried"
     assert foresight_of(honest).foresight == "none found"
     assert foresight_of(sorting, online=False).foresight == ""
     assert not to_be_online(replace(PACKING, arrivals=None), "first_fit")
