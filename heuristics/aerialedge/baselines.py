@@ -142,14 +142,17 @@ def best_order(instance: Instance, rng: np.random.Generator) -> Schedule:
     return min((place_batches(instance, p) for p in ORDERS), key=lambda made: cost(instance, made))
 
 
-def random(instance: Instance, rng: np.random.Generator, *, queue: bool = False) -> Schedule:
-    """Each task on an empty node drawn at random; a node runs one task at a time.
+def random_queued(instance: Instance, rng: np.random.Generator) -> Schedule:
+    """Place each task on an empty node drawn at random; what finds none waits for a later phase."""
+    return _one_per_node(instance, rng, queue=True)
 
-    Args:
-        instance: what is to be placed.
-        rng: draws the nodes.
-        queue: run what finds no empty node later, in further phases; otherwise it stays out.
-    """
+
+def random_at_once(instance: Instance, rng: np.random.Generator) -> Schedule:
+    """Place each task on an empty node drawn at random; what finds none is left out."""
+    return _one_per_node(instance, rng, queue=False)
+
+
+def _one_per_node(instance: Instance, rng: np.random.Generator, *, queue: bool) -> Schedule:
     i = closest_feasible(instance)
     cluster = Cluster(instance, i)
     n = instance.tasks

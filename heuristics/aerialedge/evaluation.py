@@ -37,13 +37,10 @@ METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "next_fit": ("next_fit", {}),
     "first_fit": ("first_fit", {}),
     "first_fit_decreasing": ("first_fit_decreasing", {}),
-    "random_queued": ("random", {"queue": True}),
-    "random_at_once": ("random", {}),
+    "random_queued": ("random_queued", {}),
+    "random_at_once": ("random_at_once", {}),
 }
-"""What is run on every workload of Table III: name, heuristic, options.
-
-Random is two algorithms: one runs what finds no empty node later, the other leaves it out.
-"""
+"""What is run on every workload of Table III: name, heuristic, options."""
 
 PACKERS = ("next_fit", "first_fit", "first_fit_decreasing", "tetris")
 

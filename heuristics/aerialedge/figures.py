@@ -20,7 +20,7 @@ AT_ONCE = {
 QUEUED = {name: label for name, label in AT_ONCE.items() if label != "Random"} | {
     "random_queued": "Random"
 }
-"""Random runs the tasks that do not fit at once later, where its use is measured."""
+"""Random is two algorithms: tasks without a node wait if use and times are measured."""
 
 DRONES = {drone: f"Drone {drone}" for drone in range(1, 7)}
 

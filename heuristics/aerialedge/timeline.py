@@ -21,6 +21,9 @@ from optsched.errors import InputError
 GANG = ("aerialedge", "pack_greedy")
 """Policies that reserve everything at once."""
 
+ONE_PER_NODE = ("random_queued", "random_at_once")
+"""Policies under which a node runs one task; here what finds none waits under both."""
+
 
 def dag_times(
     instance: Instance, policy: str, *, deployment: int | None = None
@@ -38,10 +41,10 @@ def dag_times(
     i = closest(instance) if deployment is None else deployment
     if policy in GANG:
         return gang_times(instance)
-    if policy == "random":
+    if policy in ONE_PER_NODE:
         return list_times(instance, i)
     if policy not in POLICIES:
-        known = ", ".join((*GANG, "random", *POLICIES))
+        known = ", ".join((*GANG, *ONE_PER_NODE, *POLICIES))
         raise InputError.of("policy", policy, f"must be one of {known}")
     return round_times(instance, policy, i)
 

@@ -21,14 +21,15 @@ from heuristics.aerialedge.baselines import (
     TETRIS,
     bottom_level,
     graphene,
-    random,
+    random_at_once,
+    random_queued,
     spear,
     tetris,
     troublesome,
 )
 from heuristics.aerialedge.policy import in_index_order, place_batches, ready_rounds, whole
 from heuristics.aerialedge.spear_mcts import search_order, spear_mcts
-from heuristics.aerialedge.timeline import dag_times, list_times, makespan_dag
+from heuristics.aerialedge.timeline import ONE_PER_NODE, dag_times, list_times, makespan_dag
 from optsched.errors import InputError
 
 RNG = np.random.default_rng
@@ -92,7 +93,7 @@ def test_first_fit_ffd_tetris_and_exact_open_the_least_nodes_on_table_3(drone: i
 )
 def test_random_places_one_task_per_node(drone: int, placed: float) -> None:
     instance = make_table3(drone, RNG(1))
-    schedule = random(instance, RNG(0))
+    schedule = random_at_once(instance, RNG(0))
     assert schedule.placed.mean() == pytest.approx(placed)
     assert usage(instance, schedule).actual_resource_usage == pytest.approx((1, 1))
     assert len(set(schedule.node[schedule.placed])) == schedule.placed.sum()
@@ -102,7 +103,7 @@ def test_random_places_one_task_per_node(drone: int, placed: float) -> None:
 def test_a_quarter_fewer_nodes_than_random_on_drone_1_is_nine_of_twelve() -> None:
     instance = make_table3(1, RNG(0))
     ours = usage(instance, HEURISTICS["aerialedge"].run(instance, RNG(0)))
-    theirs = usage(instance, random(instance, RNG(0), queue=True))
+    theirs = usage(instance, random_queued(instance, RNG(0)))
     assert ours.actual_resource_usage[0] == pytest.approx(0.75)
     assert theirs.actual_resource_usage[0] == pytest.approx(1.0)
     assert ours.utilisation[0] == pytest.approx(0.944, abs=5e-4)
@@ -123,10 +124,10 @@ def test_batches_on_drone_1_reproduce_the_printed_nodes() -> None:
 def test_seventy_seven_times_faster_is_the_number_of_tasks(drone: int) -> None:
     instance = make_table3(drone, RNG(2))
     gang = HEURISTICS["aerialedge"].run(instance, RNG(0))
-    one_by_one = random(instance, RNG(0))
+    one_by_one = random_at_once(instance, RNG(0))
     ratio = aet_pooled(instance, one_by_one) / aet_pooled(instance, gang)
     assert ratio == pytest.approx(DRONES[drone - 1].tasks)
-    real = makespan_dag(instance, "random") / makespan_dag(instance, "aerialedge")
+    real = makespan_dag(instance, "random_queued") / makespan_dag(instance, "aerialedge")
     assert 1 <= real < ratio
     if drone == 1:  # a chain: nobody can beat the sequential time
         assert real == pytest.approx(1)
@@ -149,7 +150,7 @@ def test_every_policy_makes_a_feasible_schedule_no_better_than_the_optimum(
             if name != "reoptimise" or "there is none" not in str(refused):
                 raise
             continue
-        assert check(instance, schedule, partial=name == "random") == [], name
+        assert check(instance, schedule, partial=name == "random_at_once") == [], name
         assert len(np.unique(schedule.batch)) == schedule.batch.max() + 1
         if schedule.placed.all() and not schedule.phase.any():
             assert cost(instance, schedule) >= exact.solution.bound - 1e-9, name
@@ -161,7 +162,7 @@ def test_no_policy_beats_the_longest_path_and_none_breaks_a_dependency(seed: int
     instance = hard(20, RNG(seed), jobs=3, node_count=15)
     longest = gang_times(instance)[1].max()
     assert bottom_level(instance).max() == pytest.approx(longest)
-    for name in ("aerialedge", "random", *POLICIES):
+    for name in ("aerialedge", *ONE_PER_NODE, *POLICIES):
         start, end = dag_times(instance, name)
         assert np.isfinite(end).all(), name
         assert end.max() >= longest - 1e-9, name
@@ -173,14 +174,14 @@ def test_scarce_nodes_make_batches_wait() -> None:
     schedule = HEURISTICS["first_fit"].run(instance, RNG(0))
     assert schedule.phase.tolist() == [0, 0, 1, 1, 2, 2]
     assert [v.constraint for v in check(instance, schedule)] == ["13"]
-    queued = random(instance, RNG(0), queue=True)
+    queued = random_queued(instance, RNG(0))
     assert queued.placed.all()
     assert queued.phase.max() == 2
 
 
 def test_a_task_that_fits_nowhere_stays_out() -> None:
     instance = Instance.build(demand=[[1, 1], [9, 1], [1, 1]], capacity=[[2, 3]] * 9)
-    for name in ("first_fit", "tetris", "random"):
+    for name in ("first_fit", "tetris", *ONE_PER_NODE):
         schedule = HEURISTICS[name].run(instance, RNG(0))
         assert schedule.placed.tolist() == [True, False, True], name
     assert np.isinf(dag_times(instance, "first_fit")[1][1])
