@@ -119,11 +119,14 @@ def assemble(
     completion = until[chunk_job]
     completion[(first[edge.job] + edge.chunk)[edge.finished]] = edge.end[edge.finished]
 
+    # one column after the other: there are millions of runs
     run_job = np.concatenate([edge.job, cloud_job])
     run_chunk = np.concatenate([edge.chunk, cloud - first[cloud_job]])
     run_start = np.concatenate([edge.start, begin[cloud_job]])
-    run_end = np.concatenate([edge.end, until[cloud_job]])
-    run_worker = np.concatenate([edge.worker, np.full(len(cloud), CLOUD)])
+    order = np.lexsort((run_chunk, run_job, run_start))
+    run_job, run_chunk, run_start = run_job[order], run_chunk[order], run_start[order]
+    run_end = np.concatenate([edge.end, until[cloud_job]])[order]
+    run_worker = np.concatenate([edge.worker, np.full(len(cloud), CLOUD)])[order]
     services = assign(
         running_intervals(run_job, run_start, run_end),
         together=together,
@@ -133,13 +136,12 @@ def assemble(
         rng=rng,
         printed=rules.printed,
     )
-    order = np.lexsort((run_chunk, run_job, run_start))
     return OnlineRun(
-        run_job[order],
-        run_chunk[order],
-        run_worker[order],
-        run_start[order],
-        run_end[order],
+        run_job,
+        run_chunk,
+        run_worker,
+        run_start,
+        run_end,
         services.job,
         services.parameter_server,
         services.start,

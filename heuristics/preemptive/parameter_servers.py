@@ -14,8 +14,12 @@ from heapq import heappop, heappush
 import numpy as np
 
 from formulations.preemptive.instance import CLOUD, Booleans, Floats, Integers
+from heuristics.preemptive.queues import Table
 from heuristics.preemptive.rules import PsPolicy
 from heuristics.preemptive.ties import slack
+from optsched.jit import njit_cached
+
+INTERVAL = np.dtype([("job", "i8"), ("start", "f8"), ("end", "f8")])
 
 
 @dataclass(frozen=True)
@@ -39,21 +43,29 @@ def running_intervals(job: Integers, start: Floats, end: Floats) -> tuple[Intege
         start: its start, slots.
         end: its end, slots; runs that touch up to rounding belong to one interval.
     """
-    order = np.lexsort((start, job))
-    job, start, end = job[order], start[order], end[order]
-    # latest end so far within the job: a running maximum of (job, rank of end)
-    by_end = np.argsort(end, kind="stable")
-    rank = np.empty_like(by_end)
-    rank[by_end] = np.arange(len(end))
-    latest = end[by_end[np.maximum.accumulate(job * len(end) + rank) % max(len(end), 1)]]
-    opens = np.ones(len(job), dtype=bool)
-    gap = start[1:] - latest[:-1]
-    opens[1:] = (job[1:] != job[:-1]) | (gap > slack(end[1:] - start[1:], start[1:]))
-    first = np.flatnonzero(opens)
-    last = np.roll(first, -1) - 1  # the last one wraps round to -1
-    job, start, end = job[first], start[first], latest[last]
-    order = np.lexsort((job, start))
-    return job[order], start[order], end[order]
+    intervals = _merged(job, start, end, np.lexsort((start, job)))
+    order = np.lexsort((intervals["job"], intervals["start"]))
+    return intervals["job"][order], intervals["start"][order], intervals["end"][order]
+
+
+@njit_cached
+def _merged(job: Integers, start: Floats, end: Floats, order: Integers) -> Table:
+    """The intervals, in the order of the runs by (job, start); one pass, as runs are millions."""
+    intervals = np.empty(len(order), dtype=INTERVAL)
+    count = 0
+    for run in order:
+        last = intervals[count - 1]
+        if (
+            count == 0
+            or job[run] != last["job"]
+            or start[run] - last["end"] > slack(end[run] - start[run], start[run])
+        ):
+            last = intervals[count]
+            last["job"], last["start"], last["end"] = job[run], start[run], end[run]
+            count += 1
+        else:
+            last["end"] = max(last["end"], end[run])
+    return intervals[:count]
 
 
 def assign(

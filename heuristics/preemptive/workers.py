@@ -28,7 +28,10 @@ from heuristics.preemptive.queues import (
 
 @dataclass(frozen=True)
 class Runs:
-    """What all workers did, one row per uninterrupted run of a chunk, in no order."""
+    """What all workers did, one row per uninterrupted run of a chunk, in no order.
+
+    The columns may be views of what the next arrival changes.
+    """
 
     job: Integers
     chunk: Integers
@@ -161,11 +164,11 @@ class WorkerPool:
         tables.totals["runs"] = done
         ticket = tables.tickets[rows["ticket"]]
         return Runs(
-            ticket["job"].astype(np.int64),
-            ticket["chunk"].astype(np.int64),
-            ticket["worker"].astype(np.int64),
-            rows["start"].copy(),
-            rows["end"].copy(),
+            ticket["job"],
+            ticket["chunk"],
+            ticket["worker"],
+            rows["start"],
+            rows["end"],
             rows["finished"] != 0,
         )
 
