@@ -144,6 +144,7 @@ class Model(ModelBase):
     sum_of_squares = blocks.rotated_cone.sum_of_squares
     interval = blocks.intervals.interval
     cumulative = blocks.cumulative.cumulative
+    cumulative_profile = blocks.cumulative_profile.cumulative_profile
     no_overlap = no_overlap
     all_different = blocks.all_different.all_different
     circuit = blocks.circuit.circuit

@@ -19,7 +19,8 @@ from optsched.testing.random_choices import CHOICES, OWN_VARIABLES
 from optsched.testing.random_tasks import TASKS
 from optsched.testing.recipe import STATEMENTS, Affine, Recipe, build
 
-RANDOM_KINDS = tuple(k for k in STATEMENTS if k not in ("rotated_cone", "cumulative"))
+_OTHERS = ("rotated_cone", "cumulative", "cumulative_profile")
+RANDOM_KINDS = tuple(k for k in STATEMENTS if k not in _OTHERS)
 """What is drawn by default; "interval" includes a cumulative."""
 
 _MOST_POINTS = 2000

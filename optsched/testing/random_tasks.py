@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
@@ -62,6 +63,21 @@ def _interval(d: Drawing, name: str, size: int) -> dict[str, Any]:
     return {"kind": "cumulative", "tasks": tasks["name"], "demand": demand, "capacity": capacity}
 
 
+def _profile(d: Drawing, name: str, size: int) -> dict[str, Any]:
+    """Tasks, and a resource of which each demands more or less with its age."""
+    tasks = _tasks(d, f"{name}:tasks", size + 1)
+    d.statements.append(tasks)
+    longest = [max(0, int(d.range(duration)[1])) for duration in tasks["duration"]]
+    demand = [[float(d.count(0, 3)) for _ in range(ages)] for ages in longest]
+    load: dict[float, float] = defaultdict(float)
+    parts = zip(tasks["start"], tasks["duration"], demand, _present(d, tasks), strict=True)
+    for start, duration, row, here in parts:
+        for age in range(int(d.at(duration)) if here else 0):
+            load[d.at(start) + age] += row[age]
+    capacity = [max(load.values(), default=0.0) + d.count(-1, 1)]
+    return {"tasks": tasks["name"], "demand": demand, "capacity": capacity}
+
+
 def _precedence(d: Drawing, name: str, size: int) -> dict[str, Any]:
     pair = [_tasks(d, f"{name}:{word}", size) for word in ("first", "then")]
     d.statements += pair
@@ -111,6 +127,7 @@ def _no_overlap(d: Drawing, name: str, size: int) -> dict[str, Any]:
 
 TASKS: dict[str, Callable[[Drawing, str, int], dict[str, Any]]] = {
     "interval": _interval,
+    "cumulative_profile": _profile,
     "precedence": _precedence,
     "alternative": _alternative,
     "no_overlap": _no_overlap,

@@ -111,6 +111,11 @@ def _cumulative(m: Model, s: Mapping[str, Any], tasks: dict[str, Intervals]) -> 
     m.cumulative(tasks[s["tasks"]], demand, capacity, name=s["name"])
 
 
+def _profile(m: Model, s: Mapping[str, Any], tasks: dict[str, Intervals]) -> None:
+    capacity = affine(m, s["capacity"])
+    m.cumulative_profile(tasks[s["tasks"]], s["demand"], capacity, name=s["name"])
+
+
 def _entries(m: Model, s: Mapping[str, Any], _: dict[str, Intervals]) -> None:
     state = getattr(m, s["kind"])  # the entries of each in the last axis
     state(m.stack(*(vector(m, column) for column in s["entries"])), name=s["name"])
@@ -177,6 +182,7 @@ _STATEMENTS: dict[str, Callable[[Model, Mapping[str, Any], dict[str, Intervals]]
     "rotated_cone": _rotated_cone,
     "interval": _interval,
     "cumulative": _cumulative,
+    "cumulative_profile": _profile,
     "sos1": _entries,
     "sos2": _entries,
     "all_different": _entries,

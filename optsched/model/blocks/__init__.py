@@ -14,6 +14,7 @@ from optsched.model.blocks.active_slot import ActiveSlot
 from optsched.model.blocks.all_different import AllDifferent
 from optsched.model.blocks.circuit import Circuit
 from optsched.model.blocks.cumulative import Cumulative
+from optsched.model.blocks.cumulative_profile import CumulativeProfile
 from optsched.model.blocks.element import Element
 from optsched.model.blocks.indicator import Indicator
 from optsched.model.blocks.intervals import Intervals
@@ -34,6 +35,7 @@ __all__ = [
     "Block",
     "Circuit",
     "Cumulative",
+    "CumulativeProfile",
     "Element",
     "Indicator",
     "Intervals",

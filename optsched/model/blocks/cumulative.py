@@ -33,6 +33,8 @@ def cumulative(
 ) -> None:
     """Require that the tasks under way never demand more than the capacity.
 
+    ``Model.cumulative_profile`` takes demands that change with the age of a task.
+
     Args:
         model: that requires it.
         tasks: what ``interval`` gave, shape (tasks,).
@@ -52,20 +54,32 @@ def cumulative(
         5.0
     """
     name = model.free_name(name, "cumulative")
-    if len(tasks.shape) != 1:
-        raise ModelError(f"block {name!r}: tasks must form one axis, not shape {tasks.shape}")
+    room = checked_capacity(model, name, tasks, capacity)
     asked = model.as_expression(demand).broadcast_to(tasks.shape)
-    room = model.as_expression(capacity)
-    model.check_own(f"block {name!r}", asked, room, tasks.start)
-    if room.size != 1:
-        raise ModelError(f"block {name!r}: one capacity, not shape {room.shape}")
     domains = model.domains()
     if (range_of(asked, domains)[0] < 0).any():
         raise ModelError(f"block {name!r}: a demand may be negative")
     if not are_integral(domains, asked, room):
         raise ModelError(f"block {name!r}: demands and capacity must be integer")
     there = tasks.presence
-    model.add_block(Cumulative(name, formula, tasks.start, tasks.end, there, asked, room.reshape()))
+    model.add_block(Cumulative(name, formula, tasks.start, tasks.end, there, asked, room))
+
+
+def checked_capacity(
+    model: ModelBase, name: str, tasks: Intervals, capacity: Expression | ArrayLike
+) -> Expression:
+    """Return a single capacity for one axis of tasks, shape ().
+
+    Raises:
+        ModelError: shapes do not fit, or variables are of another model.
+    """
+    if len(tasks.shape) != 1:
+        raise ModelError(f"block {name!r}: tasks must form one axis, not shape {tasks.shape}")
+    room = model.as_expression(capacity)
+    model.check_own(f"block {name!r}", room, tasks.start)
+    if room.size != 1:
+        raise ModelError(f"block {name!r}: one capacity, not shape {room.shape}")
+    return room.reshape()
 
 
 @dataclass(frozen=True, eq=False)

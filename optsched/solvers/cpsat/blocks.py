@@ -11,6 +11,7 @@ from optsched.model.blocks import (
     AllDifferent,
     Circuit,
     Cumulative,
+    CumulativeProfile,
     Intervals,
     Maximum,
     Product,
@@ -27,7 +28,7 @@ from optsched.solvers.scaling import Integers
 
 NATIVE = frozenset(
     {"indicator", "product", "table", "maximum", "active_slot", "intervals", "cumulative",
-     "all_different", "circuit", "routes", "semicontinuous"}
+     "cumulative_profile", "all_different", "circuit", "routes", "semicontinuous"}
 )  # fmt: skip
 """Kinds of block CP-SAT takes as they are."""
 
@@ -234,6 +235,29 @@ def _counted(writer: ProtoWriter, block: Cumulative) -> Expression:
     return counted
 
 
+def _add_profile(writer: ProtoWriter, block: CumulativeProfile) -> None:
+    """A cumulative of intervals at fixed distances from the starts, each with one demand.
+
+    An age that a task may not reach is an interval of length 0 or 1; if it is reached, a row makes
+    it 1. Time-indexed booleans and rows prove fewer small models, and take longer.
+    """
+    name, model = block.name, block.start.model
+    shortest, longest = writer.range_of(name, block.duration)
+    task, first, end = block.pieces(shortest, longest)
+    size = Expression(model, task.shape, (), np.where(first < shortest[task], end - first, 0.0))
+    (open_,) = np.nonzero(first >= shortest[task])
+    if len(open_):
+        beyond = block.duration[task[open_]] - first[open_]
+        reached = writer.add_columns(beyond, 0.0, 1.0, np.clip(beyond.at(writer.point), 0, 1))
+        writer.add_rows(name, (longest[task] - first)[open_] * reached >= beyond)
+        size = size + reached.sum_by(open_, len(task))
+    start, there = block.start[task] + first, block.presence[task]
+    demand = Expression(model, task.shape, (), block.demand[task, first])
+    parts = Intervals(name, "", start, size, start + size, there)
+    whole = Cumulative(name, "", start, parts.end, there, demand, block.capacity)
+    _add_cumulative(writer, whole, _add_intervals(writer, whole, parts))
+
+
 _WRITERS: dict[str, Callable[[ProtoWriter, Any], None]] = {
     "product": _add_products,
     "table": _add_tables,
@@ -242,5 +266,6 @@ _WRITERS: dict[str, Callable[[ProtoWriter, Any], None]] = {
     "circuit": _add_tours,
     "routes": _add_tours,
     "semicontinuous": _add_semicontinuous,
+    "cumulative_profile": _add_profile,
     "intervals": _add_task_rows,
 }

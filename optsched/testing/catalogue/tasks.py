@@ -142,3 +142,73 @@ def a_capacity_below_zero_holds_not_even_nothing() -> Model:
     start = m.integer("start", 1, upper=2)
     m.cumulative(m.interval(start, 0, start), 1, -1)
     return m
+
+
+@case(6.0)
+def ramps_whose_peaks_must_not_meet() -> Model:
+    m = Model()
+    start, length = m.integer("start", 2, upper=6), np.array([3.0, 3.0])
+    tasks = m.interval(start, length, start + length)
+    m.cumulative_profile(tasks, [1, 2, 3], 3)  # age 2 fills it
+    m.minimize(m.maximum(start + length))
+    return m
+
+
+@case(4.0)
+def a_ramp_that_fills_what_a_decay_frees() -> Model:
+    m = Model()
+    start, length = m.integer("start", 2, upper=6), np.array([4.0, 4.0])
+    tasks = m.interval(start, length, start + length)
+    m.cumulative_profile(tasks, [[4, 3, 2, 1], [0, 1, 2, 3]], 4)
+    m.minimize(m.maximum(start + length))
+    return m
+
+
+@case(9.0)
+def a_ramp_that_starts_late_to_be_small_when_another_peaks() -> Model:
+    m = Model()
+    start, length = m.integer("start", 3, lower=[0, 2, 0], upper=7), np.array([5.0, 2.0, 5.0])
+    tasks = m.interval(start, length, start + length)
+    m.cumulative_profile(tasks, 2 + np.arange(5), 7)  # starts 1, 2, 6; from 0 on it costs more
+    m.minimize(start.sum())
+    return m
+
+
+@case(5.0)
+def ages_that_demand_nothing_leave_room() -> Model:
+    m = Model()
+    start, length = m.integer("start", 2, upper=6), np.array([5.0, 3.0])
+    tasks = m.interval(start, length, start + length)
+    m.cumulative_profile(tasks, [[2, 0, 0, 0, 2], [2, 2, 2]], 2)  # one within the other
+    m.minimize(m.maximum(start + length))
+    return m
+
+
+@case(6.0)
+def durations_to_be_chosen_under_a_ramp() -> Model:
+    m = Model()
+    start, length = m.integer("start", 2, upper=4), m.integer("length", 2, upper=4)
+    tasks = m.interval(start, length, start + length)
+    m.cumulative_profile(tasks, [1, 2, 3, 4], 5)
+    m.add("deadline", start + length <= 4)
+    m.maximize(length.sum())
+    return m
+
+
+@case(5.0)
+def an_absent_task_has_no_demand_at_any_age() -> Model:
+    m = Model()
+    there, start = m.binary("there", 2), m.integer("start", 2, upper=1)
+    tasks = m.interval(start, 2, start + 2, presence=there)
+    m.cumulative_profile(tasks, [[1, 3], [3, 1]], m.integer("room", upper=3))
+    m.add("together", start == 0)
+    m.maximize(there @ np.array([5.0, 4.0]))
+    return m
+
+
+@case(status=Status.INFEASIBLE)
+def a_peak_above_the_capacity() -> Model:
+    m = Model()
+    start = m.integer("start", 1, upper=3)
+    m.cumulative_profile(m.interval(start, 3, start + 3), [1, 3, 1], 2)
+    return m

@@ -165,6 +165,10 @@ NONLINEAR = {
         m.cumulative(m.interval(y[:2], 2, y[:2] + 2), 1, 1, name="resource"),
         m.add("need", y <= 1),
     ),
+    "cumulative_profile": lambda m, y: (
+        m.cumulative_profile(m.interval(y[:2], 2, y[:2] + 2), [1, 2], 2, name="resource"),
+        m.add("need", y <= 1),
+    ),
 }
 
 

@@ -113,6 +113,27 @@ def test_a_cumulative_holds_where_the_load_fits_at_every_moment(seed):
     assert (broken(m, **at) == set()) == (max(load) <= at["room"])
 
 
+@settings(deadline=None, max_examples=60)
+@given(seed=st.integers(0, 10**6))
+def test_a_cumulative_profile_holds_where_demands_by_age_fit_in_every_slot(seed):
+    rng = np.random.default_rng(seed)
+    m = Model()
+    s, d, there = m.integer("s", 3, upper=4), m.integer("d", 3, upper=4), m.binary("there", 3)
+    tasks = m.interval(s, d, s + d, presence=there)
+    demand = rng.integers(0, 5, (3, 4))
+    m.cumulative_profile(tasks, demand, m.integer("room", upper=12), name="use")
+    at = {"s": rng.integers(0, 5, 3), "d": rng.integers(0, 5, 3), "there": rng.integers(0, 2, 3)}
+    load = [
+        sum(demand[i, t - at["s"][i]] for i in range(3)
+            if at["there"][i] and at["s"][i] <= t < at["s"][i] + at["d"][i])
+        for t in range(9)
+    ]  # fmt: skip
+    assert broken(m, **at, room=max(load)) == set()
+    for less in range(1, max(load) + 1):
+        (found,) = m.violations(at | {"room": max(load) - less})
+        assert (found.block, found.amount) == ("use", less)
+
+
 def test_a_cumulative_without_tasks_asks_for_room_for_nothing():
     m = Model()
     never = np.zeros(0)
@@ -281,6 +302,7 @@ def test_every_kind_of_block_is_kept_as_it_is_for_a_solver_that_takes_it():
     m.maximum(x)
     m.rotated_cone(x, x, x)
     m.cumulative(m.interval(x, 1, x + 1), 1, 2)
+    m.cumulative_profile(m.interval(x, 2, x + 2), [1, 2], 3)
     m.all_different(x)
     m.circuit(b, [0, 1, 2], [1, 2, 0])
     m.element(x, m.integer("at", upper=2))

@@ -40,6 +40,7 @@ def every_kind() -> Model:
     m.rotated_cone(w, 1, x, name="cone")
     tasks = m.interval(y, 2, y + 2, presence=x[:, 0], name="tasks")
     m.cumulative(tasks, [1, 2, 3], 4, name="resource")
+    m.cumulative_profile(tasks, [1, 2], 4, name="by age")
     return m
 
 
@@ -66,6 +67,10 @@ def every_kind() -> Model:
         (
             "resource",
             r"\sum_{i :\, y_{i} \le t < y_{i} + 2} \alpha_{i}\, x_{i0} \le 4 \quad \forall t",
+        ),
+        (
+            "by age",
+            r"\sum_{i :\, y_{i} \le t < y_{i} + 2} q_{i}(t - y_{i})\, x_{i0} \le 4 \quad \forall t",
         ),
     ],
 )  # fmt: skip

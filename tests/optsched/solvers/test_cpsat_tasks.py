@@ -82,6 +82,31 @@ def test_tasks_whose_end_is_written_as_start_and_duration_need_no_row(late, rows
     assert len(build(integer_model(m.compile(CpSat.native), CpSat())).constraints) == rows
 
 
+def proto_of(m: Model):
+    return build(integer_model(m.compile(CpSat.native), CpSat()))
+
+
+def test_a_demand_by_age_is_an_interval_per_run_of_equal_demands():
+    m = Model()
+    start, length = m.integer("start", 2, upper=9), np.array([5.0, 3.0])
+    tasks = m.interval(start, length, start + length)
+    m.cumulative_profile(tasks, [[2, 2, 0, 3, 3], [1, 2, 3]], 4.0)
+    proto = proto_of(m)
+    intervals = [c.interval for c in proto.constraints if c.has_interval()]
+    assert [i.size.offset for i in intervals] == [2, 2, 1, 1, 1]
+    assert [i.start.offset for i in intervals] == [0, 3, 0, 1, 2]
+    assert len(proto.variables) == m.columns
+
+
+def test_each_age_that_a_task_may_not_reach_is_an_interval_apart():
+    m = Model()
+    start, length = m.integer("start", 1, upper=9), m.integer("length", 1, lower=2, upper=4)
+    m.cumulative_profile(m.interval(start, length, start + length), [2, 2, 2, 2, 2], 4.0)
+    proto = proto_of(m)
+    intervals = [c.interval for c in proto.constraints if c.has_interval()]
+    assert [(i.start.offset, i.size.offset) for i in intervals] == [(0, 2), (2, 0), (3, 0)]
+
+
 # how a solve ends
 
 

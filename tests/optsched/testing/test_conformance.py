@@ -93,6 +93,15 @@ def test_random_models_with_cones_agree_with_enumeration(solver):
     assert sum("rotated_cone" in f.kinds for f in found) >= 5
 
 
+@pytest.mark.parametrize("solver", WHOLE)
+def test_random_models_with_demands_by_age_agree_with_enumeration(solver):
+    kinds = ("cumulative_profile", "cumulative_profile", "maximum", "indicator")
+    found = [examine(seed, [solver], partial(recipe_of, kinds=kinds)) for seed in range(40)]
+    wrong = [(v, json.dumps(f.recipe)) for f in found for v in f.wrong]
+    assert not wrong
+    assert sum("cumulative_profile" in f.kinds for f in found) >= 20
+
+
 def judges(file: Path) -> set[str]:
     """HiGHS, and the solver that was wrong, which the file is named after."""
     return {"highs", file.stem.partition("_")[0]} & set(INSTALLED)
