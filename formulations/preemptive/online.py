@@ -270,6 +270,13 @@ class State(Base):
     """What a policy sees, and the verbs it decides with; ``known`` is an ``Instance``."""
 
     known: Instance
+    _by_runs = True
+    """Whether every run of the plan was added by ``_extend``, from which its services follow."""
+
+    def follow(self, plan: Any) -> None:
+        """Replace the plan; see ``optsched.online.State``."""
+        super().follow(plan)
+        self._by_runs = False
 
     def free_from(self, worker: int) -> float:
         """From when on nothing is planned on a worker, slots; one of the cloud is always free."""
@@ -314,4 +321,41 @@ class State(Base):
         zeta = plan.together.copy()
         zeta[job] = together or bool((runs[runs[:, 0] == job, 2] == CLOUD).all())
         services = cloud_services(runs)
-        self.follow(Schedule.build(runs=runs, services=services, together=zeta))
+        extended = Schedule.build(runs=runs, services=services, together=zeta)
+        if self._by_runs and self._is_legal(*rows[0], count=len(rows)):  # without a whole check
+            self._extended(extended)
+        else:
+            self.follow(extended)
+        self._by_runs = True
+
+    def _is_legal(
+        self, job: int, chunk: int, worker: int, start: float, end: float, *, count: int
+    ) -> bool:
+        """Whether runs of new chunks surely break nothing, neither by themselves nor beside others.
+
+        Args:
+            job: whose chunks are trained.
+            chunk: the first of them.
+            worker: an edge worker, or ``CLOUD``.
+            start: of each run, slots.
+            end: of each run, slots.
+            count: of chunks.
+        """
+        known, plan = self.known, self.plan
+        if not (0 <= job < known.jobs and CLOUD <= worker < known.workers):
+            return False
+        ready, fits = known.release_time[job], True
+        if worker == CLOUD:
+            ready = ready + known.upload_delay_cloud[job]
+        else:
+            ready = ready + known.upload_delay_edge[job, known.worker_server[worker]]
+            table, kinds = known.explicit_worker_eligible, known.worker_type
+            alike = known.job_worker_type[job] == kinds[worker]
+            other = (plan.run_worker == worker) & (plan.run_start < end) & (plan.run_end > start)
+            fits = bool(alike if table is None else table[job, worker]) and not other.any()
+        return (
+            fits
+            and np.count_nonzero(plan.run_job == job) == chunk <= known.num_chunks[job] - count
+            and start >= max(self.now, ready)
+            and ROUNDING < end - start < np.inf
+        )

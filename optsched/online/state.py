@@ -10,7 +10,7 @@ import numpy as np
 from optsched.errors import InputError
 from optsched.problem import Problem, granted_check_options
 from optsched.problem.arrivals import Arrivals
-from optsched.problem.violation import describe
+from optsched.problem.violation import Violation, describe
 
 
 def arrivals_of(problem: Problem) -> Arrivals:
@@ -42,7 +42,7 @@ class State:
         self.now = -np.inf
         self._arrivals = arrivals_of(problem)
         self._plan: Any = None
-        self._finished = True
+        self._finished: bool | None = True
 
     @property
     def plan(self) -> Any:
@@ -52,6 +52,8 @@ class State:
     @property
     def finished(self) -> bool:
         """Whether the plan says all there is to say of the jobs known."""
+        if self._finished is None:
+            self._finished = not self._violations(self._plan)
         return self._finished
 
     def learn(self, known: Any, now: float) -> None:
@@ -77,8 +79,7 @@ class State:
             kind = type(plan).__name__
             allowed = f"a {self.problem.schedule_type.__name__} of {self.problem.name}"
             raise InputError.of(when, kind, allowed)
-        granted = granted_check_options(self.problem, plan)
-        broken = self.problem.check(self.known, plan, **granted)
+        broken = self._violations(plan)
         forbidden = [v for v in broken if v.constraint not in self._arrivals.unfinished]
         if forbidden:
             raise InputError.of(when, describe(forbidden), "what the system allows")
@@ -90,6 +91,14 @@ class State:
             changed = _first(says - was, "is new") or _first(was - says, "is gone")
             raise InputError.of(when, changed, f"nothing in the past: it is {self.now:g}")
         self._plan, self._finished = plan, not broken
+
+    def _extended(self, plan: Any) -> None:
+        """Replace the plan by one that is known to add something legal to it."""
+        self._plan, self._finished = plan, None
+
+    def _violations(self, plan: Any) -> list[Violation]:
+        granted = granted_check_options(self.problem, plan)
+        return self.problem.check(self.known, plan, **granted)
 
 
 def _first(rows: Counter[tuple[int, str]], word: str) -> str:

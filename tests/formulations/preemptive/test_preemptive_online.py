@@ -13,8 +13,11 @@ from formulations.preemptive import PROBLEM
 from formulations.preemptive.check import check, cost
 from formulations.preemptive.decode import fits_slots
 from formulations.preemptive.instance import Instance
+from formulations.preemptive.online import State
 from formulations.preemptive.workload import philly_workload
-from optsched.online import anticipation, reoptimise
+from optsched.errors import InputError
+from optsched.instances.document import dumps
+from optsched.online import anticipation, reoptimise, simulate
 
 
 def one_worker(release: list[float], work: list[float]) -> Instance:
@@ -91,3 +94,42 @@ def test_on_a_cluster_it_does_what_the_prices_guide_to() -> None:
 def test_in_continuous_time_it_does_not_look_ahead_either(instance: Instance) -> None:
     run = lambda one, rng: reoptimise(PROBLEM, one)  # noqa: E731
     assert anticipation(PROBLEM, run, instance, cuts=3, changes=2) is None
+
+
+class Careless:
+    """Sends chunks anywhere and at any time, and keeps what it was told of each decision."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = np.random.default_rng(seed)
+        self.told: list[str] = []
+
+    def arrive(self, job: Any, state: State) -> None:
+        for _ in range(min(job.num_chunks + 1, 12)):
+            draw = self.rng.random(3)
+            worker = int(self.rng.integers(-1, state.known.workers + 1))
+            try:
+                if draw[0] < 0.1:
+                    state.send_to_cloud(job)
+                elif draw[0] < 0.15 and len(state.plan.run_job):
+                    state.follow(replace(state.plan))  # as it is, but not sent chunk by chunk
+                elif draw[1] < 0.5 and worker < state.known.workers:
+                    state.send(job, worker)
+                else:
+                    state.send(job, worker, start=state.now + 8 * draw[2] - 1)
+            except (InputError, IndexError) as error:
+                self.told.append(str(error))
+            self.told.append(f"{len(state.plan.run_job)} runs, finished: {state.finished}")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_decision_judged_alone_ends_as_if_the_whole_plan_were_checked(seed, monkeypatch):
+    instance = PROBLEM.generate(
+        np.random.default_rng(seed), jobs=4, servers=3, types=2, span=6, time_scale=0.02
+    )
+    alone, whole = Careless(seed), Careless(seed)
+    found = simulate(PROBLEM, instance, alone)
+    monkeypatch.setattr(State, "_is_legal", lambda *_, **__: False)
+    assert dumps(simulate(PROBLEM, instance, whole)) == dumps(found)
+    assert alone.told == whole.told
+    refused = [one for one in alone.told if one.startswith("the decision at")]
+    assert 0 < len(refused) < len(alone.told) / 2
