@@ -313,7 +313,7 @@ class State(Base):
         end = start + job.chunk_time_fast
         self._extend([(job.id, d, CLOUD, start, end) for d in range(job.num_chunks)], True)
 
-    def _extend(self, rows: list[tuple[float, ...]], together: bool) -> None:
+    def _extend(self, rows: list[tuple[int, int, int, float, float]], together: bool) -> None:
         """Add runs of one job; the cloud's parameter servers serve."""
         plan, job = self.plan, int(rows[0][0])
         columns = (plan.run_job, plan.run_chunk, plan.run_worker, plan.run_start, plan.run_end)
