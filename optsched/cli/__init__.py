@@ -99,7 +99,7 @@ _add(
     single.run,
     "optsched run preemptive.a_online inst.json -o schedule.json",
     'optsched run "preemptive.a_online(epsilon=0.5)" inst.json',
-    "optsched run preemptive inst.json --heuristic mine.py:worst_fit",
+    "optsched run mine.py:worst_fit inst.json",
     part=ONE,
 )
 _add(

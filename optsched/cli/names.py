@@ -102,6 +102,24 @@ def target(text: str, heuristic: str | None = None) -> tuple[Problem, str]:
     return problem(name), call
 
 
+def problem_of(path: Path) -> str:
+    """The problem that an instance file says that it is of.
+
+    Raises:
+        InputError: it says none that is there, as a table.
+    """
+    from optsched.instances.document import read_json
+    from optsched.instances.text_files import is_table
+
+    data = None if is_table(path) else read_json(path)
+    said = str(data.get("format", "")) if isinstance(data, dict) else ""
+    name = said.removesuffix("/instance").rpartition("/")[2]
+    if name not in complete_problem(""):
+        allowed = "a JSON file that says its problem; or type PROBLEM --heuristic FILE.py:NAME"
+        raise InputError.of("INSTANCE", str(path), allowed)
+    return name
+
+
 def split_list(text: str) -> list[str]:
     """The parts of a comma list; commas within brackets or quotes do not separate.
 

@@ -27,7 +27,13 @@ from optsched.cli.console import (
     print_table,
     say,
 )
-from optsched.cli.names import HeuristicName, OwnHeuristic, complete_formulation, target
+from optsched.cli.names import (
+    HeuristicName,
+    OwnHeuristic,
+    complete_formulation,
+    problem_of,
+    target,
+)
 from optsched.cli.progress import progress, waiting
 from optsched.errors import InputError, ModelError
 
@@ -199,6 +205,8 @@ def run(
 ) -> None:
     """Run a heuristic, check its schedule, and evaluate its cost.
 
+    "mine.py:worst_fit" alone is a heuristic of the problem that INSTANCE is of.
+
     The check allows the schedule what the heuristic may use, such as its speed. INSTANCE may be a
     table, see "optsched import". Exits 0 if the schedule is feasible, else 1.
     """
@@ -207,6 +215,8 @@ def run(
     from optsched.instances.document import save
     from optsched.problem.progress import reported_to
 
+    if heuristic is None and ".py:" in name:
+        name, heuristic = problem_of(instance_file), name
     found, call = target(name, heuristic)
     found.heuristic(call)
     check_target(output)

@@ -90,8 +90,10 @@ def test_run_takes_a_heuristic_of_a_file_and_a_table(folder, cli):
     asked = ["--heuristic", MINE, "--json"]
     table = cli("run", "preemptive", "jobs.csv", "--mapping", "mapping.toml", *asked)
     made = cli("run", "preemptive", "inst.json", *asked)
-    assert table.exit_code == made.exit_code == 0, table.stderr
-    assert json.loads(table.stdout)["cost"] == json.loads(made.stdout)["cost"]
+    short = cli("run", MINE, "inst.json", "--json")
+    assert table.exit_code == made.exit_code == short.exit_code == 0, table.stderr
+    costs = [json.loads(one.stdout)["cost"] for one in (table, made, short)]
+    assert costs[0] == costs[1] == costs[2]
 
 
 def test_check_online_takes_a_heuristic_of_a_file(folder, cli):
@@ -147,7 +149,8 @@ def test_a_comma_in_the_name_of_a_file_separates_nothing(folder, cli):
             ["ratio", "preemptive", *TABLE, "--heuristics", "mine.py:Erliest"],
             ["mine.py:Erliest", "did you mean Earliest?"],
         ),
-        (["run", MINE, "inst.json"], ["PROBLEM --heuristic FILE.py:NAME"]),
+        (["run", MINE, "jobs.csv"], ["jobs.csv", "PROBLEM --heuristic FILE.py:NAME"]),
+        (["run", MINE, "absent.json"], ["absent.json", "cannot be read"]),
         (["run", "preemptive.a_online", "inst.json", "--heuristic", MINE], ["left out"]),
         (["run", "preemptive", "inst.json", "--heuristic", "mine.py:idle(k=x)"], ["option k"]),
         (["check", "preemptive", "inst.json", "--heuristic", MINE], ["only with --online"]),
