@@ -27,10 +27,10 @@ BASELINES = {
     "batch_sche": "BatchSche",
 }
 WEIGHTED = {"weighted": "A_online"}
-WITHOUT = {"a_online": "A_online", "preemptive": "Preemptive, one server's",
-           "preemptive_spread": "Preemptive, several'"}  # fmt: skip
-WITH = {"a_online": "A_online", "preemptive_overhead": "Preemptive, one server's",
-        "preemptive_overhead_spread": "Preemptive, several'"}  # fmt: skip
+WITHOUT = {"a_online": "A_online", "preemptive": "Preemptive, one server",
+           "preemptive_spread": "Preemptive, several servers"}  # fmt: skip
+WITH = {"a_online": "A_online", "preemptive_overhead": "Preemptive, one server",
+        "preemptive_overhead_spread": "Preemptive, several servers"}  # fmt: skip
 """A job may preempt the workers of one server, or those of several: it is open."""
 
 DEFAULT = {**BASE, "jobs": 200, "servers": 200}
@@ -41,7 +41,7 @@ WINDOWS = {
     "utilisation": "until A_online is done",
     "utilisation_own": "until the algorithm itself is done",
 }
-RATIO_PANELS = {"jobs": "different J, 20 servers", "servers": "different S, 15 jobs"}
+RATIO_PANELS = {"jobs": "20 servers", "servers": "15 jobs"}
 
 
 def _tasks(
@@ -168,7 +168,8 @@ FIGURES = (
     _utilisation(12, JOBS, "jobs", "different J", "number of jobs J"),
     _utilisation(13, SERVERS, "servers", "S", "number of edge servers S"),
     PaperFigure(
-        14, "Performance ratio.", RATIOS, ratios, "number of jobs J, of edge servers S",
+        14, "Performance ratio.", RATIOS, ratios,
+        {"20 servers": "number of jobs J", "15 jobs": "number of edge servers S"},
         dict.fromkeys(RATIO_PANELS.values(), "performance ratio"), tuple(PANELS.values()),
         printed=(Printed("close to 1", 1.0),),
         note="Total completion time over the optimum's, or over its best bound.",

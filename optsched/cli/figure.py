@@ -176,7 +176,7 @@ def _drawn(
 
         path.parent.mkdir(parents=True, exist_ok=True)
         with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "optsched"}):
-            one.draw(points, scale).savefig(path, dpi=150)
+            one.draw(points, one.caption_of(result.table, scale)).savefig(path, dpi=150)
         say(f"wrote {path}")
     answer["means"] = one.means(points).reset_index().to_dict("records")
     answer["printed"] = [asdict(mark) for mark in one.printed]

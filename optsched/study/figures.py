@@ -20,12 +20,22 @@ from optsched.study.sweep import Sweep
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+    from matplotlib.figure import SubFigure
 
     from optsched.report.plots import Picture
 
-LETTERS_PER_INCH = 14
-"""Of a line below a picture."""
+CAPTION_LETTERS, LETTERS_PER_INCH = 15, 14
+"""Small letters in an inch of the caption, and of a name, which may have wide ones."""
+Y_LETTERS = 40
+"""In a line of a vertical axis's label."""
+AXES_INCHES, LINE_INCHES, HANDLE_INCHES = 3.5, 0.17, 0.7
+"""Height of a panel with its labels, height of a line below it, width of a legend's handle."""
+CUT = 2.0
+"""Multiple of the largest mean or mark at which intervals of few values are cut off."""
+MARK = "printed: "
+"""Start of the legend's entries of what a paper prints."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +67,8 @@ class PaperFigure:
     """Measures what is drawn; None: the figure is not drawn."""
     table: Callable[[pd.DataFrame], pd.DataFrame] | None = None
     """Measurements -> rows with ``x``, ``y`` and ``series``, and ``panel`` if there are several."""
-    x: str = ""
-    """Label of the horizontal axis, with its unit."""
+    x: str | Mapping[str, str] = ""
+    """Label of the horizontal axis, with its unit; or of each panel's."""
     y: str | Mapping[str, str] = ""
     """Label of the vertical axis, with its unit; or of each panel's, in their order."""
     series: tuple[str, ...] = ()
@@ -105,60 +115,79 @@ class PaperFigure:
         known = [name for name in self.series if name in wide]
         return ranked.loc[list(points["panel"].unique()), known]
 
-    def draw(self, points: pd.DataFrame, scale: str) -> Picture:
+    def caption_of(self, measured: pd.DataFrame, scale: str) -> str:
+        """Return what stands below the picture: caption, scale, seeds, values in a mean, note.
+
+        Args:
+            measured: what the sweep measured.
+            scale: name of its size.
+        """
+        counts = self.points(measured).groupby(["panel", "series", "x"])["y"].size()
+        runs = f"{counts.min()} to {counts.max()}" if counts.nunique() > 1 else str(counts.min())
+        size = f"Scale: {scale}; {measured['seed'].nunique()} seeds, n = {runs} for each mean."
+        return f"Figure {self.number}. {self.caption.rstrip('.')}. {size} {self.note}".strip()
+
+    def draw(self, points: pd.DataFrame, caption: str = "") -> Picture:
         """Draw one panel beside the other on the printed axes, printed numbers as marks.
 
         Args:
             points: what ``points`` gave.
-            scale: for the caption.
+            caption: stands below the legend that the panels share.
         """
         from optsched.report.plots import Picture
 
         panels = list(points["panel"].unique())
         width = 6.0 if len(panels) == 1 else 4.6 * len(panels)
-        picture = Picture(figsize=(width, 4.2), layout="constrained")
-        for ax, name in zip(
-            picture.subplots(1, len(panels), squeeze=False)[0], panels, strict=True
-        ):
+        lines = textwrap.wrap(caption, round(CAPTION_LETTERS * width))
+        picture = Picture(layout="constrained")
+        # the legend makes room within a part, the caption below it: in one they would overlap
+        body = picture.subfigures(1, 1)
+        picture.set_figwidth(width)
+        for ax, name in zip(body.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
             here = points[points["panel"] == name]
-            self._panel(ax, here)
+            self._panel(ax, points, name)
             self._mark(ax, here, name)
-            label = self.y if isinstance(self.y, str) else self.y[name]
-            ax.set(xlabel=self.x, ylabel=label)
-            self._limits(ax, here)
+            ax.set(
+                xlabel=_of_panel(self.x, name),
+                ylabel=textwrap.fill(_of_panel(self.y, name), Y_LETTERS),
+            )
+            self._limits(ax)
             if name:
                 ax.set_title(name, loc="left", fontsize="medium", pad=8)
-            _legend_below(ax)
-        counts = points.groupby(["panel", "series", "x"])["y"].size()
-        runs = f"{counts.min()} to {counts.max()}" if counts.nunique() > 1 else str(counts.min())
-        said = f"Figure {self.number}. {self.caption} Scale: {scale}; {runs} values a mean."
-        said = f"{said} {self.note}".strip()
-        letters = round(LETTERS_PER_INCH * width)
-        picture.supxlabel(textwrap.fill(said, letters), fontsize="small", x=0.01, ha="left")
+        rows = _legend(body, width)
+        picture.set_figheight(AXES_INCHES + LINE_INCHES * (rows + len(lines)))
+        picture.supxlabel("\n".join(lines), fontsize="small", x=0.01, ha="left")
         return picture
 
-    def _panel(self, ax: Axes, points: pd.DataFrame) -> None:
+    def _panel(self, ax: Axes, points: pd.DataFrame, panel: str) -> None:
+        """Draw the series of a panel, each in the look that it has in every panel."""
         from optsched.report.plots import COLOURS, LINES, means_against
 
         if not self.over_time:
-            means_against(ax, points, "x", "series", "y")
+            ranked = points.sort_values("series", key=lambda s: s.map(self.series.index))
+            ranked["y"] = ranked["y"].where(ranked["panel"] == panel)
+            means_against(ax, ranked, "x", "series", "y").get_legend().remove()
             return
-        for index, name in enumerate(points["series"].unique()):
-            means = points[points["series"] == name].groupby("x")["y"].mean()
+        here = points[points["panel"] == panel]
+        for name in here["series"].unique():
+            means = here[here["series"] == name].groupby("x")["y"].mean()
+            look = self.series.index(name)
             ax.step(
-                means.index, means, where="post", linewidth=1, label=str(name),
-                color=COLOURS[index % len(COLOURS)], linestyle=LINES[index % len(LINES)],
+                means.index, means, where="post", linewidth=1.3, label=str(name),
+                color=COLOURS[look % len(COLOURS)], linestyle=LINES[look % len(LINES)],
             )  # fmt: skip
 
-    def _limits(self, ax: Axes, points: pd.DataFrame) -> None:
-        """Show every value and mark; intervals of few values may reach beyond."""
-        drawn = [np.asarray(line.get_ydata(), dtype=float) for line in ax.get_lines()]
-        shown = np.concatenate([points["y"].to_numpy(dtype=float), *drawn])
+    def _limits(self, ax: Axes) -> None:
+        """Show every mean and mark; intervals of few values may reach beyond."""
+        shown = np.concatenate([np.asarray(line.get_ydata(), float) for line in ax.get_lines()])
+        shown = shown[np.isfinite(shown)]
+        bars = [path.vertices[:, 1] for bar in ax.collections for path in bar.get_paths()]
+        top = min(max(shown.max(), *(bar.max() for bar in bars), 0.0), CUT * shown.max())
         if self.logarithmic:
             ax.set_yscale("log", nonpositive="clip")
-            ax.set_ylim(shown[shown > 0].min() / 2, 2 * shown.max())
+            ax.set_ylim(shown[shown > 0].min() / 2, 1.2 * top)
         else:
-            ax.set_ylim(min(0.0, shown.min()), 1.05 * shown.max())
+            ax.set_ylim(min(0.0, shown.min()), 1.05 * top)
 
     def _mark(self, ax: Axes, points: pd.DataFrame, panel: str) -> None:
         """Mark what is printed: a line if it is said of all places, a star at each place else."""
@@ -170,7 +199,7 @@ class PaperFigure:
             if one.panel not in ("", panel):
                 continue
             index = texts.index(one.text)
-            label = "_" if one.text in named else f"printed: {one.text}"
+            label = "_" if one.text in named else MARK + one.text
             named.add(one.text)
             if not one.of and one.at is None:
                 look = ("--", ":", "-.")[index % 3]
@@ -188,11 +217,26 @@ class PaperFigure:
             ax.plot(at, values, marker, color="black", markersize=8, fillstyle="none", label=label)
 
 
-def _legend_below(ax: Axes) -> None:
-    """Put the legend between the axis and the caption, where it hides nothing."""
-    ax.legend(
-        loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2, fontsize="small", frameon=False
-    )
+def _of_panel(label: str | Mapping[str, str], panel: str) -> str:
+    return label if isinstance(label, str) else label[panel]
+
+
+def _legend(body: SubFigure, width: float) -> int:
+    """Put one legend of all panels below them, where it hides nothing; return its rows."""
+    known: dict[str, Artist] = {}
+    for ax in body.axes:
+        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
+            known.setdefault(label, handle)
+    ordered = sorted(known, key=lambda label: label.startswith(MARK))
+    for columns in range(len(ordered), 0, -1):
+        widest = [max(map(len, part)) for part in np.array_split(ordered, columns)]
+        if sum(HANDLE_INCHES + letters / LETTERS_PER_INCH for letters in widest) <= width:
+            break
+    body.legend(
+        [known[label] for label in ordered], ordered, loc="outside lower center", ncols=columns,
+        fontsize="small", frameon=False,
+    )  # fmt: skip
+    return -(-len(ordered) // columns)
 
 
 def figures(paper: str | None = None) -> dict[str, tuple[PaperFigure, ...]]:

@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from support.pictures import unreadable
 
 from heuristics.aerialedge.figures import FIGURES as AERIALEDGE
 from heuristics.batch.figures import FIGURES as BATCH
@@ -51,14 +52,17 @@ def small(sweep: Sweep):
 
 
 @pytest.mark.parametrize("figure", DRAWN)
-def test_a_figure_has_every_printed_series_on_its_axes(figure):
-    points = figure.points(small(figure.sweep))
+def test_a_figure_has_every_printed_series_on_its_axes_and_is_readable(figure):
+    measured = small(figure.sweep)
+    points = figure.points(measured)
     assert set(points["series"]) == set(figure.series)
     assert points["y"].map(math.isfinite).all()
-    picture = figure.draw(points, "small")
+    picture = figure.draw(points, figure.caption_of(measured, "small"))
+    assert unreadable(picture) == []
     assert all(ax.get_xlabel() and ax.get_ylabel() for ax in picture.axes)
-    labels = {text.get_text() for ax in picture.axes for text in ax.get_legend().get_texts()}
-    assert labels >= {f"printed: {one.text}" for one in figure.printed}
+    (legend,) = picture.subfigs[0].legends
+    labels = {text.get_text() for text in legend.get_texts()}
+    assert labels == {*figure.series, *(f"printed: {one.text}" for one in figure.printed)}
 
 
 @pytest.mark.parametrize("name", PAPERS)

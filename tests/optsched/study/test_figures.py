@@ -5,6 +5,7 @@ from importlib.metadata import EntryPoint
 
 import pandas as pd
 import pytest
+from support.pictures import unreadable
 from typer.testing import CliRunner
 
 from optsched.cli import app
@@ -58,7 +59,7 @@ def run(*arguments):
 
 
 def drawn(figure):
-    return figure.draw(figure.points(figure.sweep("quick")), "small")
+    return figure.draw(figure.points(figure.sweep("quick")))
 
 
 def test_series_stand_in_the_printed_order_and_means_are_over_instances():
@@ -79,6 +80,39 @@ def test_panels_stand_in_their_order_with_labels_of_their_own():
     assert [ax.get_title(loc="left") for ax in axes] == ["first", "second"]
     assert [ax.get_ylabel() for ax in axes] == ["cost of one", "cost"]
     assert {ax.get_xlabel() for ax in axes} == {"jobs J"}
+
+
+@pytest.mark.parametrize("figure", [COSTS, SPLIT])
+def test_legend_caption_and_panels_lie_apart_and_within_the_picture(figure):
+    measured = figure.sweep("quick")
+    caption = figure.caption_of(measured, "small") + " And a long note of many words." * 9
+    assert unreadable(figure.draw(figure.points(measured), caption)) == []
+
+
+def test_a_series_has_one_look_and_one_entry_in_the_legend_of_all_panels():
+    only = {"first": ["fast", "slow"], "second": ["slow"]}
+    points = SPLIT.points(SWEEP("quick"))
+    kept = points[[s in only[p] for s, p in zip(points["series"], points["panel"], strict=True)]]
+    picture = SPLIT.draw(kept)
+    (legend,) = picture.subfigs[0].legends
+    assert [text.get_text() for text in legend.get_texts()] == ["fast", "slow"]
+    colours = {
+        line.get_color() for ax in picture.axes for line in ax.get_lines()
+        if line.get_label() == "slow"
+    }  # fmt: skip
+    assert len(colours) == 1
+
+
+def test_an_axis_shows_means_and_marks_and_cuts_intervals_of_few_values():
+    far = SWEEP("quick").assign(cost=lambda frame: frame["cost"] * 10.0 ** frame["seed"])
+    (ax,) = COSTS.draw(COSTS.points(far)).axes
+    largest = COSTS.means(COSTS.points(far)).to_numpy().max()
+    assert largest < ax.get_ylim()[1] <= 1.05 * 2 * largest
+
+
+def test_a_caption_says_scale_seeds_and_values_of_a_mean():
+    said = COSTS.caption_of(SWEEP("quick"), "small")
+    assert said == "Figure 2. Cost against jobs. Scale: small; 2 seeds, n = 2 for each mean."
 
 
 def test_a_series_that_the_figure_does_not_name_is_an_error():
