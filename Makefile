@@ -1,5 +1,6 @@
 # make ratios   how far the papers' algorithms are from the optimum: table, CSV, page
 # make figures  every figure of the papers' evaluations at small scale, in out/figures: 15 minutes
+# make gallery  the same on the page docs/figures.md: its pictures, for a release
 # make test     what a change can break, in minutes: lint, types, imports, the quick tests
 # make test-all the same with all tests and all their examples: what a change must pass
 # make docs     guide, reference and executed notebooks in out/docs
@@ -10,7 +11,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: ratios figures lint test test-all docs picture bench clean
+.PHONY: ratios figures gallery lint test test-all docs picture bench clean
 
 ratios: .venv/.run
 	@mkdir -p out
@@ -20,6 +21,9 @@ ratios: .venv/.run
 
 figures: .venv/.test
 	$(BIN)/optsched figure -o out/figures
+
+gallery: figures
+	$(BIN)/python docs/gallery.py
 
 lint: .venv/.test
 	$(BIN)/ruff check .

@@ -286,16 +286,28 @@ def equations(names: str) -> str:
 
 
 def figures(paper: str) -> str:
-    """The table of a paper's figures: what each shows, how, and what the paper prints of it."""
+    """Show a paper's figures: picture and what it shows, or why there is none."""
     from optsched.study.figures import figures as declared
 
-    lines = ["| figure | caption | series | printed | remark |", "|---|---|---|---|---|"]
+    parts = []
     for one in declared(paper)[paper]:
-        printed = "<br>".join(number.text for number in one.printed)
-        series = ", ".join(one.series)
-        remark = f"Not drawn: {one.missing}" if one.missing else one.note
-        lines.append(f"| {one.number} | {one.caption} | {series} | {printed} | {remark} |")
-    return "\n".join(lines)
+        if one.missing:
+            text = f"Not drawn: {one.missing}"
+        else:
+            text = "\n\n".join(shown(f"{paper}_{one.number}.png", ", ".join(one.series)))
+        if one.printed:
+            text += "\n\nPrinted: " + "; ".join(dict.fromkeys(n.text for n in one.printed)) + "."
+        parts.append(f"### Figure {one.number} {{#{paper}-{one.number}}}\n\n{text}")
+    return "\n\n".join(parts)
+
+
+def shown(name: str, series: str) -> tuple[str, str]:
+    """Return a picture of the gallery, and its caption with the version that drew it."""
+    with Image.open(ROOT / "docs" / "assets" / "figures" / name) as picture:
+        about, width, height = picture.info, picture.width, picture.height
+    size = f"loading=lazy width={width} height={height}"
+    caption = f"{about['Description']} Drawn by {about['Software']}."
+    return f"![{series}](assets/figures/{name}){{{size}}}", caption
 
 
 def claims(paper: str) -> str:
@@ -319,7 +331,9 @@ def on_page_content(html: str, **_: Any) -> str:
 def on_post_build(config: MkDocsConfig) -> None:
     """Drop what no reader loads, maps of scripts and stemmers; 256 colours do for a picture."""
     for path in Path(config.site_dir).rglob("*.png"):
-        picture = Image.open(path).convert("RGBA")
+        if (picture := Image.open(path)).mode == "P":
+            continue
+        picture = picture.convert("RGBA")
         if picture.getextrema()[3] == (255, 255):  # nothing shines through
             picture.convert("RGB").quantize(256).save(path, optimize=True)
     scripts = Path(config.site_dir) / "assets" / "javascripts"

@@ -6,12 +6,14 @@ import re
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 import formulations
 import heuristics
 import optsched
 from optsched.model import blocks
 from optsched.problem import problems
+from optsched.study.figures import figures
 
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -72,6 +74,37 @@ def test_papers_show_their_models_and_claims(site):
         assert "<!-- equations" not in text
         assert "The paper&rsquo;s numbers" in text or "The paper's numbers" in text
         assert "provisional" in text if "At quick scale" in text else "At full scale" in text
+
+
+def test_every_figure_has_a_picture_of_this_version_under_its_present_caption():
+    drawn = {
+        f"{paper}_{one.number}.png": one
+        for paper, of in figures().items()
+        for one in of
+        if one.sweep
+    }
+    kept = {path.name: path for path in (ROOT / "docs" / "assets" / "figures").iterdir()}
+    assert kept.keys() == drawn.keys(), "make gallery"
+    assert sum(path.stat().st_size for path in kept.values()) < 1.5e6
+    for name, one in drawn.items():
+        with Image.open(kept[name]) as picture:
+            about = picture.info
+        assert about["Software"] == f"optsched {optsched.__version__}", "make gallery"
+        said = re.sub(
+            r" Scale: small; \d+ seeds, n = [\d to]+ for each mean\.", "", about["Description"]
+        )
+        caption = f"Figure {one.number}. {one.caption.rstrip('.')}. {one.note}".strip()
+        assert said == caption, "make gallery"
+
+
+def test_the_page_of_figures_shows_every_picture_once_it_is_scrolled_to(site):
+    text = next(site.glob("figures*")).read_text(encoding="utf-8")
+    pictures = re.findall(r"<img[^>]*assets/figures/[^>]*>", text)
+    drawn = [one for of in figures().values() for one in of if one.sweep]
+    assert len(pictures) == len(drawn)
+    assert all("lazy" in picture and "width" in picture for picture in pictures)
+    assert text.count(f"Drawn by optsched {optsched.__version__}.") == len(drawn)
+    assert text.count("Not drawn: ") == sum(len(of) for of in figures().values()) - len(drawn)
 
 
 def hooks_of_the_site():

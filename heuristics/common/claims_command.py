@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json as json_text
-import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -116,6 +115,7 @@ def claims(
     """
     from heuristics.common.claims import judge, run_experiments
     from optsched.parallel.local import cores
+    from optsched.study.data import point_to
 
     if quick and full:
         raise InputError.of("--quick", quick, "not together with --full")
@@ -124,7 +124,7 @@ def claims(
     write = _writer(output)
     keep = keep or (KEEP if full else None)
     check_apart({"--output": output, "--measurements": measurements, "--keep": keep}, {})
-    _point_to(data)
+    point_to(data)
     chosen = _chosen(problem_name, claim or [])
     if listing:
         _list(chosen, json)
@@ -151,16 +151,6 @@ def claims(
             _show_overviews(results)
         _show(judged)
     raise typer.Exit(NO if any(item.finding.failed for item in judged) else YES)
-
-
-def _point_to(data: Path | None) -> None:
-    """Name the folder of the traces to this process and to those it starts."""
-    from heuristics.common.claims.claim import DATA
-
-    if data is not None:
-        if not data.is_dir():
-            raise InputError.of("--data", str(data), "a folder")
-        os.environ[DATA] = str(data.resolve())
 
 
 def _chosen(problem: str | None, names: Sequence[str]) -> dict[str, tuple[Claim, ...]]:

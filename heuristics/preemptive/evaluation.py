@@ -34,13 +34,13 @@ from formulations.preemptive.metrics import (
     utilisation_over_time,
 )
 from formulations.preemptive.schedule import Schedule
-from heuristics.common.claims.claim import data_folder
 from heuristics.preemptive.a_online import a_online, a_online_e
 from heuristics.preemptive.all_cloud import all_cloud
 from heuristics.preemptive.batch_scheduler import batch_sche
 from heuristics.preemptive.gang import GangRun
 from heuristics.preemptive.srtf import srtf
 from heuristics.preemptive.tiresias import tiresias_l
+from optsched.study.data import data_folder
 from optsched.study.sweep import Scale, Sweep
 
 EPSILONS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
@@ -110,19 +110,16 @@ def measure_testbed(
     return _rows(instance, seed)
 
 
-def measure_philly(
-    *, jobs: int, servers: int, seed: int, chunks: float = 1.0
-) -> list[dict[str, Any]]:
-    """The same on jobs of the Philly trace: their submissions, over a week, and their GPUs.
+def philly_instance(*, jobs: int, servers: int, seed: int, chunks: float) -> Instance:
+    """Return jobs of the Philly trace: their submissions, stretched over a week, and their GPUs.
 
     Which jobs that are submitted one after the other is drawn by the seed; the trace does not know
-    the rest, which is drawn as for ``measure_schedulers``. What comes after the two busiest slots
-    of submission is measured, too: ``rise``.
+    the rest, which is drawn as for ``measure_schedulers``.
 
     Args:
         jobs: J.
         servers: S.
-        seed: of the instance, of the jobs and of the schedulers.
+        seed: of the instance and of the jobs.
         chunks: factor of the printed computing and communication times.
 
     Raises:
@@ -135,7 +132,18 @@ def measure_philly(
     release = 1 + np.floor(since / max(since[-1], 1.0) * (DEFAULT_SPAN - 1))
     instance = generate(np.random.default_rng(seed), jobs=jobs, servers=servers, time_scale=chunks)
     gang = np.minimum(part.gpus, instance.num_chunks)
-    return _rows(replace(instance, release_time=release, gang_size=gang), seed)
+    return replace(instance, release_time=release, gang_size=gang)
+
+
+def measure_philly(
+    *, jobs: int, servers: int, seed: int, chunks: float = 1.0
+) -> list[dict[str, Any]]:
+    """The same on jobs of the Philly trace.
+
+    What comes after the two busiest slots of submission is measured, too: ``rise``. See
+    ``philly_instance`` for the arguments.
+    """
+    return _rows(philly_instance(jobs=jobs, servers=servers, seed=seed, chunks=chunks), seed)
 
 
 @cache

@@ -22,8 +22,11 @@ from heuristics.preemptive.evaluation import (
     RATIOS,
     TESTBED,
     measure_schedulers,
+    philly_instance,
 )
 from heuristics.preemptive.training import MODELS, measure_accuracy
+from optsched.evaluation.runs import UnmeasuredError
+from optsched.study.data import data_folder
 from optsched.study.figures import PaperFigure, Printed
 from optsched.study.sweep import Scale, Sweep
 
@@ -52,6 +55,8 @@ CHOSEN = (
 )
 """What a caption says of the panels."""
 
+GENERATED, TRACED = "generated jobs", "jobs of the Philly trace"
+"""Panels of submissions in Figure 11."""
 SAMPLED = 6
 """Slots between two points of Figure 11."""
 SHOWN = 504
@@ -91,7 +96,9 @@ def _ratio_tasks(scale: Scale) -> list[dict[str, Any]]:
     ]
 
 
-def measure_use(*, jobs: int, servers: int, seed: int, chunks: float) -> list[dict[str, Any]]:
+def measure_use(
+    *, jobs: int, servers: int, seed: int, chunks: float, trace: bool = False
+) -> list[dict[str, Any]]:
     """Jobs submitted, and the share of busy edge workers under each scheduler, over time.
 
     Args:
@@ -99,8 +106,13 @@ def measure_use(*, jobs: int, servers: int, seed: int, chunks: float) -> list[di
         servers: S.
         seed: of the instance and of the schedulers.
         chunks: factor of the printed computing and communication times.
+        trace: whether jobs are of the Philly trace.
     """
-    instance = generate(np.random.default_rng(seed), jobs=jobs, servers=servers, time_scale=chunks)
+    if trace:
+        instance = philly_instance(jobs=jobs, servers=servers, seed=seed, chunks=chunks)
+    else:
+        rng = np.random.default_rng(seed)
+        instance = generate(rng, jobs=jobs, servers=servers, time_scale=chunks)
     if chunks != 1.0:
         instance = replace(instance, gang_size=instance.num_chunks)
     slots = np.arange(0, SHOWN, SAMPLED)
@@ -121,8 +133,14 @@ def measure_use(*, jobs: int, servers: int, seed: int, chunks: float) -> list[di
 
 
 def _use_tasks(scale: Scale) -> list[dict[str, Any]]:
+    """Jobs of the Philly trace if it is at hand, else generated ones."""
+    trace = {"trace": True}
+    try:
+        data_folder("philly")
+    except UnmeasuredError:
+        trace = {}
     return [
-        {"jobs": 300, "servers": 100, "seed": seed, "chunks": chunks}
+        {"jobs": 300, "servers": 100, "seed": seed, "chunks": chunks, **trace}
         for chunks in (1.0, SHORT)
         for seed in _seeds(scale)
     ]
@@ -145,7 +163,7 @@ def use_over_time(frame: pd.DataFrame) -> pd.DataFrame:
     found = curves(frame, "slot", "value", names)
     submitted = frame["method"] == "submitted"
     panel = frame["chunks"].map({1.0: PANELS["trace"], SHORT: PANELS["chunks"]})
-    found["panel"] = panel.mask(submitted, "jobs")
+    found["panel"] = panel.mask(submitted, TRACED if "trace" in frame else GENERATED)
     return found[~(submitted & (frame["chunks"] != 1.0))]
 
 
@@ -215,7 +233,7 @@ FIGURES = (
     PaperFigure(
         11, "Job submission and resource utilization.", USE, use_over_time, "time (h)",
         {
-            "jobs": f"jobs submitted in {SAMPLED} h",
+            **dict.fromkeys((GENERATED, TRACED), f"jobs submitted in {SAMPLED} h"),
             **dict.fromkeys(PANELS.values(), "resource utilization (%)"),
         },
         ("jobs submitted", *EDGE.values()), over_time=True,
@@ -223,8 +241,9 @@ FIGURES = (
             Printed("A_online, A_online-E reach 100 %", 100, panel=panel)
             for panel in PANELS.values()
         ),
-        note=f"300 jobs, 100 servers. Jobs arrive evenly over {DEFAULT_SPAN} h, without the two "
-        f"peaks of the trace. {CHOSEN.replace('second', 'third')}",
+        note=f"300 jobs, 100 servers. Generated jobs arrive evenly over {DEFAULT_SPAN} h, "
+        "without the two peaks of the trace. With --data, jobs arrive as successive jobs of the "
+        f"trace did, stretched over the same time. {CHOSEN.replace('second', 'third')}",
     ),
     PaperFigure(
         12, "Competitive ratio of A_online with different J, ε.", LINES,

@@ -49,6 +49,10 @@ ScaleName = Annotated[
 StoreFile = Annotated[
     Path, typer.Option("--store", metavar="FILE", help="Keep measurements here; start from them.")
 ]
+Data = Annotated[
+    Path | None,
+    option("Folder of real traces; default: OPTSCHED_DATA.", metavar="FOLDER"),
+]
 Workers = Annotated[int | None, option("Processes; default: one per core.", min=1)]
 Target = Annotated[
     Path | None,
@@ -62,6 +66,7 @@ def figure(
     scale: ScaleName = "small",
     store: StoreFile = STORE,
     workers: Workers = None,
+    data: Data = None,
     output: Target = None,
     json: Json = False,
 ) -> None:
@@ -73,8 +78,10 @@ def figure(
     Figures share studies, and a study that was interrupted goes on where it was: measurements are
     kept in --store.
     """
+    from optsched.study.data import point_to
     from optsched.study.figures import figures
 
+    point_to(data)
     found = figures(paper)
     if number is None and output is None:
         _list(found, json)

@@ -17,7 +17,6 @@ from heuristics.common.claims.claim import (
     Judged,
     Reading,
     Under,
-    data_folder,
 )
 from heuristics.common.claims.experiments import (
     Result,
@@ -38,6 +37,7 @@ from heuristics.common.claims.verdicts import (
     within,
 )
 from optsched.evaluation.runs import UnmeasuredError
+from optsched.study.data import data_folder
 from optsched.study.sweep import Scale, Sweep
 
 __all__ = [

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
-from optsched.errors import InputError
-from optsched.evaluation.runs import UnmeasuredError
 from optsched.study.sweep import Scale
 
 ClaimVerdict = Literal[
@@ -33,9 +29,6 @@ Printed = float | tuple[float, float]
 """A number, or both ends of a range."""
 
 Value = str | int | float | bool
-
-DATA = "OPTSCHED_DATA"
-"""Environment variable: the folder of the traces that some claims are measured on."""
 
 
 @dataclass(frozen=True)
@@ -139,19 +132,3 @@ class Judged:
     def hangs(self) -> bool:
         """Whether the verdict changes with a reading."""
         return 0 < self.agreeing < len(self.measured)
-
-
-def data_folder(*parts: str) -> Path:
-    """A folder of traces below the one that ``--data`` or ``OPTSCHED_DATA`` names.
-
-    Raises:
-        UnmeasuredError: none is named.
-        InputError: the one named has no such folder.
-    """
-    root = os.environ.get(DATA)
-    if not root:
-        raise UnmeasuredError(f"needs {'/'.join(parts)}: give its folder by --data or {DATA}")
-    folder = Path(root).joinpath(*parts)
-    if not folder.is_dir():
-        raise InputError.of(DATA, root, f"a folder that holds {'/'.join(parts)}")
-    return folder

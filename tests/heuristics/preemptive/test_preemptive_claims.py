@@ -36,7 +36,9 @@ from heuristics.preemptive.evaluation import (
     measure_schedulers,
     measure_testbed,
 )
+from heuristics.preemptive.figures import PANELS, TRACED, USE, measure_use, use_over_time
 from optsched.study.spec import presets
+from optsched.study.sweep import Sweep
 
 
 def table(**jct):
@@ -164,6 +166,7 @@ def test_jobs_of_the_trace_come_when_they_were_submitted_and_want_their_gpus(tmp
     monkeypatch.delenv("OPTSCHED_DATA", raising=False)
     with pytest.raises(UnmeasuredError, match="philly"):
         measure_philly(jobs=9, servers=5, seed=1)
+    assert not any("trace" in task for task in USE.tasks("quick"))
     folder = tmp_path / "philly"
     folder.mkdir()
     day = [f"2017-10-01 {hour:02d}:00:00,60,{1 + hour % 2},a" for hour in range(24)]
@@ -174,6 +177,10 @@ def test_jobs_of_the_trace_come_when_they_were_submitted_and_want_their_gpus(tmp
     assert [row["method"] for row in rows] == list(METHODS)
     assert all(np.isfinite(row["rise"]) for row in rows)
     assert rows != measure_philly(jobs=9, servers=5, seed=2, chunks=0.05)
+    assert all(task["trace"] for task in USE.tasks("quick"))
+    task = {"jobs": 9, "servers": 5, "seed": 1, "chunks": 1.0, "trace": True}
+    panels = use_over_time(Sweep.frame([(task, measure_use(**task))]))["panel"]
+    assert set(panels) == {TRACED, PANELS["trace"]}
 
 
 def test_a_peak_lifts_utilisation_where_the_edge_was_idle():

@@ -152,6 +152,7 @@ def test_figures_of_one_study_measure_it_once_and_a_second_call_measures_nothing
         (("packing", 1), ["packing", "covering"]),
         (("covering", 2, "-o", "figure.doc"), ["figure.doc", ".png"]),
         (("covering", "-o", "figure.png"), ["NUMBER", "folder"]),
+        (("covering", 2, "--data", "missing"), ["--data", "missing", "a folder"]),
     ],
 )
 def test_what_cannot_be_drawn_is_refused_before_anything_runs(announced, arguments, said):

@@ -6,7 +6,7 @@ import pytest
 from claims_cases import claim, doubles, findings, mean_double, tasks
 from typer.testing import CliRunner
 
-from heuristics.common.claims import Sweep, UnmeasuredError, claims, data_folder, run_experiments
+from heuristics.common.claims import Sweep, UnmeasuredError, claims, run_experiments
 from optsched.cli import app
 from optsched.errors import InputError
 from optsched.study import Ratios, Store
@@ -176,17 +176,6 @@ def test_progress_counts_every_part():
     assert [told.finished for told in seen] == [0, 1, 2, 3, 4, 5]
     assert {told.planned for told in seen} == {5}
     assert seen[-1].latest == "doubles"
-
-
-def test_traces_are_looked_for_where_the_environment_says(monkeypatch, tmp_path):
-    monkeypatch.delenv("OPTSCHED_DATA", raising=False)
-    with pytest.raises(UnmeasuredError, match="OPTSCHED_DATA"):
-        data_folder("philly")
-    monkeypatch.setenv("OPTSCHED_DATA", str(tmp_path))
-    with pytest.raises(InputError, match="philly"):
-        data_folder("philly")
-    (tmp_path / "philly").mkdir()
-    assert data_folder("philly") == tmp_path / "philly"
 
 
 def test_a_package_that_cannot_be_loaded_is_left_out_with_a_warning(announce):
