@@ -456,8 +456,10 @@ class Instance(Declared):
 
 
 def _by_type(there: Integers, asked: Integers) -> dict[int, Integers]:
-    """Positions of each type that is asked for."""
-    return {int(kind): np.flatnonzero(there == kind) for kind in np.unique(asked)}
+    """Positions of each type that is asked for; copies of what numpy gives, whose memory may be
+    written, so that all jobs of a type hold one array.
+    """
+    return {int(kind): np.flatnonzero(there == kind).copy() for kind in np.unique(asked)}
 
 
 def _chunk_times(job: Any, slot_hours: float) -> tuple[float, float]:

@@ -371,6 +371,14 @@ def test_a_job_on_arrival_knows_what_the_arrays_say() -> None:
     assert job.weight == pytest.approx(1 / 3)
 
 
+def test_jobs_of_one_type_share_what_they_know_of_the_system() -> None:
+    instance = generate(np.random.default_rng(1), jobs=4, types=1)
+    first, second, *_ = instance.arrivals()
+    for name in ("eligible_workers", "eligible_parameter_servers"):
+        assert np.shares_memory(getattr(first, name), getattr(second, name))
+    assert np.shares_memory(first.upload_delay_edge, instance.upload_delay_edge)
+
+
 @settings(deadline=None, max_examples=100)
 @given(st.integers(1, 10**6), st.floats(-1e-10, 1e-10))
 def test_rounding_up_forgives_rounding_error(slots: int, error: float) -> None:
