@@ -106,25 +106,26 @@ def assemble(
     release = np.array([job.release_time for job in jobs])
     together = np.array([dispatch.together for dispatch in dispatches])
     dispatched = np.concatenate([dispatch.worker for dispatch in dispatches])
-    level = np.concatenate([dispatch.level for dispatch in dispatches])
-    chunk_job = np.repeat(np.arange(len(jobs)), num_chunks)
+    alpha = np.concatenate([dispatch.level / len(dispatch.level) for dispatch in dispatches])
     first = np.cumsum(num_chunks) - num_chunks
 
     cloud = np.flatnonzero(dispatched == CLOUD)
-    cloud_job = chunk_job[cloud]
+    cloud_job = np.repeat(np.arange(len(jobs)), num_chunks)[cloud]
     slow = np.array([job.chunk_time_slow for job in jobs])
     fast = np.array([job.chunk_time_fast for job in jobs])
     begin = release + [job.upload_delay_cloud for job in jobs]
     until = begin + np.where(together, fast, slow) / rules.speed
-    completion = until[chunk_job]
+    completion = np.repeat(until, num_chunks)
     completion[(first[edge.job] + edge.chunk)[edge.finished]] = edge.end[edge.finished]
 
-    # one column after the other: there are millions of runs
+    # one column after the other, as there are millions of runs
     run_job = np.concatenate([edge.job, cloud_job])
     run_chunk = np.concatenate([edge.chunk, cloud - first[cloud_job]])
     run_start = np.concatenate([edge.start, begin[cloud_job]])
     order = np.lexsort((run_chunk, run_job, run_start))
-    run_job, run_chunk, run_start = run_job[order], run_chunk[order], run_start[order]
+    run_job = run_job[order]
+    run_chunk = run_chunk[order]
+    run_start = run_start[order]
     run_end = np.concatenate([edge.end, until[cloud_job]])[order]
     run_worker = np.concatenate([edge.worker, np.full(len(cloud), CLOUD)])[order]
     services = assign(
@@ -150,7 +151,7 @@ def assemble(
         rules.speed,
         release_time=release,
         num_chunks=num_chunks,
-        alpha=level / num_chunks[chunk_job],
+        alpha=alpha,
         dispatch=dispatched,
         completion=completion,
         preemptions=int(np.sum(~edge.finished)),
