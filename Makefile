@@ -4,6 +4,8 @@
 # make test     what a change can break, in minutes: lint, types, imports, the quick tests
 # make test-all the same with all tests and all their examples: what a change must pass
 # make docs     guide, reference and executed notebooks in out/docs
+# make bench-quick  our cost over that of other tools, beside the ratios of an earlier run, in two
+#               minutes; KEEP=1 keeps the ratios of this run
 # make bench    every benchmark but mutation.py, with its own sizes: hours
 # make picture  the README's picture of a study's page (needs Chromium)
 # Each installs what it needs into .venv first. PYTHON=python3.12 chooses the interpreter.
@@ -11,7 +13,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: ratios figures gallery lint test test-all docs picture bench clean
+.PHONY: ratios figures gallery lint test test-all docs picture bench bench-quick clean
 
 ratios: .venv/.run
 	@mkdir -p out
@@ -47,11 +49,16 @@ picture: .venv/.run
 	chromium --headless --no-sandbox --hide-scrollbars --window-size=1280,1720 \
 		--force-device-scale-factor=0.75 --screenshot=docs/assets/report.png out/picture.html
 
+bench-quick: .venv/.bench
+	$(BIN)/python -m pytest benchmarks -m "not long" $(if $(KEEP),--keep)
+
 # mutation.py is left out: it tries tests, and is asked for one module at a time
+SCRIPTS = $(filter-out benchmarks/mutation.py,$(shell grep -l __main__ benchmarks/*.py))
 bench: .venv/.bench
-	@failed=; for script in $(filter-out benchmarks/mutation.py,$(wildcard benchmarks/[a-z]*.py)); do \
-		echo "== $$script"; $(BIN)/python $$script || failed="$$failed $$script"; done; \
-	if [ -n "$$failed" ]; then echo "ended with an error:$$failed"; exit 1; fi
+	@failed=; for command in "python -m pytest benchmarks" "optsched claims --overview" \
+			$(foreach script,$(SCRIPTS),"python $(script)"); do \
+		echo "== $$command"; $(BIN)/$$command || failed="$$failed, $$command"; done; \
+	if [ -n "$$failed" ]; then echo "ended with an error$$failed"; exit 1; fi
 
 clean:
 	rm -rf .venv out

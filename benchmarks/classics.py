@@ -45,7 +45,7 @@ checks all but the times.
 def our_form(make: Callable[[], Any], tool: str) -> None:
     """Ours, up to what the solver takes."""
     if tool == "cpmpy":
-        build(integer_model(make().compile(CpSat.native)))
+        build(integer_model(make().compile(CpSat.native), CpSat()))
     else:
         make().compile({"rotated_cone"})
 

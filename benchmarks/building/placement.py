@@ -14,8 +14,6 @@ import numpy as np
 from building import tools
 from building.tools import Arrays, groups
 
-UNIT = "pairs"
-SIZES = (1_000, 10_000, 100_000)
 REACH = 10  # servers that can take a job
 SERVICES = 10
 
@@ -103,29 +101,6 @@ def build_linopy(a: Arrays) -> object:
     capacity = xr.DataArray(a["capacity"], coords={"server": servers})
     m.add_constraints(load <= capacity.sel(server=load.coords["server"]), name="capacity")
     return m, linopy.io.to_highspy(m)
-
-
-def build_pyoptinterface(a: Arrays) -> object:
-    import pyoptinterface as poi
-    from pyoptinterface import highs
-
-    m = highs.Model()
-    m.set_model_attribute(poi.ModelAttribute.Silent, True)
-    binary = poi.VariableDomain.Binary
-    x = [m.add_variable(binary) for _ in a["job"]]
-    y = [[m.add_variable(binary) for _ in row] for row in a["placing"]]
-    cost, size = a["cost"].tolist(), a["size"].tolist()
-    total = poi.quicksum(c * v for c, v in zip(cost, x, strict=True))
-    for weights, row in zip(a["placing"].tolist(), y, strict=True):
-        total += poi.quicksum(c * v for c, v in zip(weights, row, strict=True))
-    m.set_objective(total)
-    for pairs, one in groups(a["job"], a["jobs"]):
-        m.add_linear_constraint(poi.quicksum(x[i] for i in pairs), poi.Eq, one)
-    for v, server, service in zip(x, a["server"].tolist(), a["service"].tolist(), strict=True):
-        m.add_linear_constraint(v - y[server][service], poi.Leq, 0.0)
-    for pairs, capacity in groups(a["server"], a["capacity"]):
-        m.add_linear_constraint(poi.quicksum(size[i] * x[i] for i in pairs), poi.Leq, capacity)
-    return m
 
 
 def build_pyomo(a: Arrays) -> object:

@@ -13,8 +13,6 @@ import numpy as np
 from building import tools
 from building.tools import Arrays, groups
 
-UNIT = "columns"
-SIZES = (20, 10_000, 100_000, 1_000_000)
 CLASSES, WINDOW = 5, 40  # worker classes; slots in which a job may run
 
 
@@ -103,23 +101,6 @@ def build_linopy(a: Arrays) -> object:
     capacity = over("class_slot", "capacity").sel(class_slot=taken.coords["class_slot"])
     m.add_constraints(taken <= capacity, name="capacity")
     return m, linopy.io.to_highspy(m)
-
-
-def build_pyoptinterface(a: Arrays) -> object:
-    import pyoptinterface as poi
-    from pyoptinterface import highs
-
-    m = highs.Model()
-    m.set_model_attribute(poi.ModelAttribute.Silent, True)
-    y = [m.add_variable(poi.VariableDomain.Integer, 0.0, upper) for upper in a["upper"].tolist()]
-    rate = a["rate"].tolist()
-    m.set_objective(poi.quicksum(c * v for c, v in zip(a["cost"].tolist(), y, strict=True)))
-    for cells, demand in groups(a["job"], a["demand"]):
-        m.add_linear_constraint(poi.quicksum(rate[i] * y[i] for i in cells), poi.Geq, demand)
-    for key, side in (("job_slot", "limit"), ("class_slot", "capacity")):
-        for cells, bound in groups(a[key], a[side]):
-            m.add_linear_constraint(poi.quicksum(y[i] for i in cells), poi.Leq, bound)
-    return m
 
 
 def build_pyomo(a: Arrays) -> object:

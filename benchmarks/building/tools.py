@@ -80,7 +80,8 @@ def optsched_to_mathopt(model: Any) -> Any:
 
 def optsched_to_cpsat(model: Any) -> Any:
     """What our CP-SAT back end hands over, numbers scaled to integers."""
+    from optsched.solvers.cpsat.backend import CpSat
     from optsched.solvers.cpsat.integer import integer_model
     from optsched.solvers.cpsat.proto import build
 
-    return build(integer_model(model.compile()))
+    return build(integer_model(model.compile(), CpSat()))
