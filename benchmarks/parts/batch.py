@@ -49,6 +49,7 @@ def offline(**replaced: Any) -> Part:
 
 PARTS = {
     "server cuts": offline(**{"server_cuts__Runs.violated": no_cuts}),
+    "width cuts": offline(search__width_rows=no_cuts),
     "column generation": offline(**{"columns__PooledColumns.relaxation": no_bound}),
     "branch and price": offline(**{"search__Search.branch": nothing}),
     "conflicts": offline(search__conflict=nothing),

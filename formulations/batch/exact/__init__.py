@@ -6,7 +6,7 @@
    gives a bound; reduced costs and the incumbent leave few columns.
 4. Branch and price over these branches on completion slots, then starts, then choices. Cuts say
    which servers jobs have reached by a slot: minimum cuts between runs and servers
-   (``server_cuts``).
+   (``server_cuts``); and which numbers of workers fit together in a slot (``width_cuts``).
 5. A whole point is split to single servers by an assignment problem (``split``). If that fails, a
    cut forbids a small set of runs that do not fit together (``conflicts``).
 6. Small instances are first given to the model by server in CP-SAT, which takes turns with the

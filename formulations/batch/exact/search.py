@@ -18,6 +18,7 @@ from formulations.batch.exact.conflicts import conflict, harder
 from formulations.batch.exact.improve import Annealing
 from formulations.batch.exact.server_cuts import Row, Runs
 from formulations.batch.exact.split import Split, Timetable, complete, split
+from formulations.batch.exact.width_cuts import width_rows
 from formulations.batch.insertion import Occupancy, PlacedJob, inserted, placed_jobs, rows_of
 from formulations.batch.instance import Floats, Instance, Integers
 from formulations.batch.problem_2 import Objective, objective_terms
@@ -276,6 +277,7 @@ class Search:
             used = np.flatnonzero(weight[: len(at)] > WHOLE)
             part = runs.take(used)
             rows = [runs.row(cut) for cut in part.violated(weight[used])]
+            rows += width_rows(runs, part, weight[used])
             if solution.whole and not rows:
                 rows = self.settle(runs, part)
             return [cut_row(row, len(listed)) for row in rows]

@@ -86,8 +86,10 @@ class Runs:
         used = np.flatnonzero(inside)
         return at[used], inside[used].astype(float), float(capacity[cut.servers].sum())
 
-    def by_type(self, share: Floats) -> Iterator[tuple[int, Runs, Floats, Floats]]:
-        """Of each type of worker whose capacity is limited: its runs, shares, room on servers.
+    def by_slot(self, share: Floats) -> Iterator[tuple[int, Runs, Floats, Floats]]:
+        """Yield each slot in which runs of a type start: it, those under way, shares, capacity.
+
+        Types whose capacity is not limited are left out; capacity is that of each server.
 
         Args:
             share: of each run, shape (runs,).
@@ -96,8 +98,11 @@ class Runs:
         kind = instance.worker_type[self.job]
         for u in np.unique(kind).tolist():
             capacity = np.where(usable, instance.worker_capacity[:, u], 0.0)
-            if np.isfinite(capacity).all():
-                yield u, self.take(kind == u), share[kind == u], capacity
+            if not np.isfinite(capacity).all():
+                continue
+            for t in np.unique(self.start[kind == u]).tolist():
+                now = (kind == u) & (self.start <= t) & (t <= self.end)
+                yield t, self.take(now), share[now], capacity
 
     def violated(self, weight: Floats) -> list[ServerCut]:
         """Cuts that a fractional choice of runs violates, at most one for each type and slot.
@@ -106,16 +111,12 @@ class Runs:
             weight: of each run, above 0, shape (runs,).
         """
         found: list[ServerCut] = []
-        for u, part, share, capacity in self.by_type(weight):
-            most, before = part.most(), b""
-            for t in np.unique(part.start).tolist():  # nothing is added in other slots
-                now = np.flatnonzero((part.start <= t) & (t <= part.end))
-                if now.tobytes() != before:
-                    n, before = part.workers[now], now.tobytes()
-                    shares = most[now] * share[now][:, None]
-                    servers = bottleneck(n * share[now], shares, capacity)
-                    if servers is not None:
-                        found.append(ServerCut(u, t, servers & (capacity > 0)))
+        for t, part, share, capacity in self.by_slot(weight):
+            shares = part.most() * share[:, None]
+            servers = bottleneck(part.workers * share, shares, capacity)
+            if servers is not None:
+                kind = int(self.chosen.instance.worker_type[part.job[0]])
+                found.append(ServerCut(kind, t, servers & (capacity > 0)))
         return found
 
 

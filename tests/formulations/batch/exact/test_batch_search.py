@@ -14,6 +14,7 @@ from formulations.batch.exact.improve import Annealing
 from formulations.batch.exact.search import Search, SearchParams
 from formulations.batch.exact.server_cuts import Runs
 from formulations.batch.exact.split import Timetable, split
+from formulations.batch.exact.width_cuts import width_rows
 from formulations.batch.generator import generate
 from formulations.batch.insertion import Occupancy, inserted, placed_jobs, rows_of, take
 from formulations.batch.instance import Instance
@@ -54,8 +55,10 @@ def test_no_schedule_violates_a_cut_and_moves_make_none_worse(
         ]
         mine = all_runs.take(np.array(at, dtype=np.int64))
         assert mine.violated(np.ones(len(at))) == []
+        assert width_rows(all_runs, mine, np.ones(len(at))) == []
         halves = np.full(len(all_runs.start), 0.5)
         rows = [all_runs.row(cut) for cut in all_runs.violated(halves)]
+        rows += width_rows(all_runs, all_runs, halves)
         for counted, values, side in rows:
             assert values[np.isin(counted, at)].sum() <= side + 1e-9
 

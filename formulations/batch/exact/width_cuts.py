@@ -1,0 +1,120 @@
+"""Cuts on pooled schedules by which numbers of workers fit together in a slot.
+
+In slot t every job has one of its numbers of workers N, or does not run, and all jobs of a type
+together have at most W workers. Rows that every such choice satisfies,
+
+    sum over runs in slot t of pi_j(N) <= pi_0,
+
+say more than the capacity: of three jobs with two workers each, two fit into W = 5. The pi_j(N)
+that a fractional point violates are a polar cut. They are then lifted, job by job, to every number
+of workers of every job that may run in the slot.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from formulations.batch.exact.server_cuts import Row, Runs
+from formulations.batch.instance import Floats
+from optsched.decomposition.polar_cuts import violated_row
+from optsched.jit import njit_cached
+
+LEAST = 3e-3
+"""Violation of a cut that is worth a row, as part of its right-hand side."""
+UNITS = 10_000
+"""Units of a right-hand side, in which coefficients are whole, so that sums of them are exact."""
+
+
+def width_rows(runs: Runs, part: Runs, share: Floats) -> list[Row]:
+    """Return rows that a fractional choice of runs violates, at most one for each type and slot.
+
+    Args:
+        runs: all that may be chosen.
+        part: those with a share.
+        share: of each of them, > 0.
+    """
+    instance, rows = runs.chosen.instance, []
+    for t, now, own, capacity in part.by_slot(share):
+        room, jobs = int(capacity.sum()), np.unique(now.job)
+        at = np.flatnonzero((runs.start <= t) & (t <= runs.end))
+        at = at[np.isin(instance.worker_type[runs.job[at]], instance.worker_type[jobs])]
+        there = runs.take(at)
+        order = np.concatenate([jobs, np.setdiff1d(there.job, jobs)])  # in which they are lifted
+        place = np.zeros(instance.jobs, dtype=np.int64)
+        place[order] = np.arange(len(order))
+        allowed = np.zeros((len(order), int(there.workers.max()) + 1))
+        allowed[place[there.job], there.workers] = 1.0
+        load = np.zeros_like(allowed)
+        np.add.at(load, (place[now.job], now.workers), own)
+        worth = violated_worth(load, room)
+        if worth is not None:
+            side = lift(worth, allowed, room)
+            counts = worth[place[there.job], there.workers] / side
+            rows.append((at[counts > 0], counts[counts > 0], 1.0))
+    return rows
+
+
+def violated_worth(load: Floats, room: int) -> Floats | None:
+    """Return pi_j(N), whole numbers, of a row that a load violates, if one is found.
+
+    Args:
+        load: share of each job with each number of workers, 0 with none, shape (jobs, numbers).
+        room: workers of all jobs together.
+    """
+    job, number = np.nonzero(load)
+    worth = np.zeros_like(load)
+
+    def heaviest(weight: Floats) -> tuple[float, Floats]:
+        """Return the most that a choice is worth, and the choice."""
+        worth[job, number] = weight
+        best, c = most_worth(worth, room), room
+        chosen = np.zeros_like(load)
+        for j in range(int(job.max()), -1, -1):
+            some = worth[j, : c + 1]
+            n = int(np.argmax(best[j, c - np.arange(len(some))] + some))
+            chosen[j, n] = 1.0
+            c -= n
+        return float(best[-1, room]), chosen[job, number]
+
+    row = violated_row(load[job, number], heaviest, least=LEAST)
+    if row is None:
+        return None
+    worth[job, number] = np.rint(UNITS * row)
+    return worth
+
+
+def lift(worth: Floats, allowed: Floats, room: int) -> float:
+    """Raise what each job counts as far as all others allow, one job after the other.
+
+    Args:
+        worth: whole numbers, as in ``most_worth``; changed.
+        allowed: 1 for a job's numbers of workers, else 0, shape (jobs, numbers).
+        room: workers of all jobs together.
+
+    Returns:
+        What all jobs together count at most, before and after.
+    """
+    side = most_worth(worth, room)[-1, room]
+    for j in range(len(worth)):
+        n = np.flatnonzero(allowed[j, : room + 1])
+        worth[j, n] = side - most_worth(np.delete(worth, j, axis=0), room)[-1, room - n]
+    return float(side)
+
+
+@njit_cached
+def most_worth(worth: Floats, room: int) -> Floats:
+    """Return what the first k jobs are worth at most in c workers, shape (jobs + 1, room + 1).
+
+    Args:
+        worth: of each job with n workers, >= 0, and 0 with none, shape (jobs, numbers).
+        room: workers of all jobs together.
+    """
+    jobs, numbers = worth.shape
+    best = np.zeros((jobs + 1, room + 1))
+    for j in range(jobs):
+        best[j + 1] = best[j]
+        for n in range(1, min(numbers, room + 1)):
+            if worth[j, n] > 0.0:
+                for c in range(n, room + 1):
+                    best[j + 1, c] = max(best[j + 1, c], best[j, c - n] + worth[j, n])
+    return best
