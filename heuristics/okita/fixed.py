@@ -19,7 +19,7 @@ class Fixed:
         quota = even_quota(job.chunks, workers)
         sites = len(quota)
         self._flow = np.zeros((sites, sites), dtype=np.int64)
-        transport(job.chunks, quota, job.move, job.system.sources, False, self._flow)
+        transport(job.chunks, quota, job.move, job.system.sources, self._flow)
         self._able = job.numerator * workers // job.divisor
 
     @property

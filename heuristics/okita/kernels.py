@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.okita.problem_7 import cheapest_transport
 from optsched.jit import njit_cached
 
 Floats = NDArray[np.float64]
@@ -34,32 +33,25 @@ def transport(
     target: Integers,
     price: Floats,
     sources: Integers,
-    exact: bool,
     flow: Integers,
-    local: bool = True,
 ) -> float:
-    """Algorithm 3 (DTA), or (7') where ``exact``: writes chunks from row to column.
+    """Algorithm 3 (DTA): writes chunks from row to column, those that stay where they are too.
 
     Args:
         left: M^r, chunks at each site.
         target: d^r, chunks to be trained at each site.
         price: of a chunk from row to column, money.
         sources: row r lists the sites by what it costs to bring a chunk to r.
-        exact: solve (7') instead.
         flow: written, shape (sites, sites).
-        local: write chunks that stay where they are, too; as printed, Algorithm 3 does not.
 
     Returns:
         Cost, money.
     """
-    if exact:
-        return cheapest_transport(left, target, price, flow, int(target.sum()))
     flow[:, :] = 0
     total = 0.0
     spare = np.maximum(left - target, 0)
     for r in range(len(left)):
-        if local:
-            flow[r, r] = min(left[r], target[r])
+        flow[r, r] = min(left[r], target[r])
         need = target[r] - left[r]
         if need <= 0:
             continue
@@ -73,6 +65,16 @@ def transport(
                 if need == 0:
                     break
     return total
+
+
+@njit_cached
+def transport_costs(left: Integers, targets: Integers, price: Floats, sources: Integers) -> Floats:
+    """Cost of ``transport`` for each row of targets, shape (rows, sites), money."""
+    flow = np.empty(price.shape, dtype=np.int64)
+    cost = np.empty(len(targets))
+    for n in range(len(targets)):
+        cost[n] = transport(left, targets[n], price, sources, flow)
+    return cost
 
 
 @njit_cached
@@ -94,7 +96,6 @@ def in_a_slot(flow: Integers, able: Integers) -> Integers:
     return trained
 
 
-@njit_cached
 def fitting(room: Integers, worker: Integers, server: Integers) -> tuple[Integers, Integers]:
     """Workers that fit at each site, alone and beside the server (-1: no room for it).
 
@@ -103,20 +104,11 @@ def fitting(room: Integers, worker: Integers, server: Integers) -> tuple[Integer
         worker: what one asks for, not all 0.
         server: what the server asks for.
     """
-    sites = len(room)
-    alone = np.zeros(sites, dtype=np.int64)
-    beside = np.full(sites, -1)
-    for r in range(sites):
-        most, rest, hosts = np.iinfo(np.int64).max, np.iinfo(np.int64).max, True
-        for k in range(len(worker)):
-            hosts = hosts and room[r, k] >= server[k]
-            if worker[k] > 0:
-                most = min(most, room[r, k] // worker[k])
-                rest = min(rest, (room[r, k] - server[k]) // worker[k])
-        alone[r] = max(most, 0)
-        if hosts:
-            beside[r] = max(rest, 0)
-    return alone, beside
+    asked = worker > 0
+    alone = (room[:, asked] // worker[asked]).min(axis=1)
+    beside = ((room - server)[:, asked] // worker[asked]).min(axis=1)
+    hosts = (room >= server).all(axis=1)
+    return np.maximum(alone, 0), np.where(hosts, np.maximum(beside, 0), -1)
 
 
 @njit_cached
@@ -127,16 +119,13 @@ def one_shot(
     fit: Integers,
     fit_beside: Integers,
     talk: Floats,
-    move: Floats,
-    sources: Integers,
     numerator: int,
     divisor: int,
     first: int,
     last: int,
     length: int,
-    exact_transport: bool,
-    last_wins: bool = False,
-) -> tuple[Floats, Integers, Integers, Floats]:
+    last_wins: bool,
+) -> tuple[Floats, Integers, Integers, Floats, Integers]:
     """PA and OSF for every number of workers from ``first`` to ``last``.
 
     For each site of the server, workers are added one by one in its order; their exchange cost is
@@ -149,19 +138,17 @@ def one_shot(
         fit: workers that fit at each site without the server.
         fit_beside: workers that fit beside the server; -1 where the server does not fit.
         talk: pi q, from worker (row) to server (column), money per slot.
-        move: delta q, money per chunk.
-        sources: see ``transport``.
         numerator: of chunks per worker.
         divisor: of chunks per worker.
         first: least number of workers.
         last: largest number of workers.
         length: slots of the window; 0: as many as the number of workers nominally needs.
-        exact_transport: see ``transport``.
         last_wins: of equal sites of the server the last is kept, as printed.
 
     Returns:
-        For each number: bandwidth of the window (money; infinite where nothing fits), its slots,
-        the server's site, and exchange cost per slot.
+        For each number: exchange cost of the window (money; infinite if nothing fits), its slots,
+        the server's site, exchange cost per slot, and chunks to be trained at each site, shape
+        (numbers, sites).
     """
     sites, count = len(left), last - first + 1
     chunks = int(left.sum())
@@ -172,7 +159,7 @@ def one_shot(
     spent = np.zeros(sites)
     pointer = np.zeros(sites, dtype=np.int64)
     taken = np.zeros(sites, dtype=np.int64)
-    flow = np.zeros((sites, sites), dtype=np.int64)
+    target = np.zeros((count, sites), dtype=np.int64)
     for number in range(1, last + 1):
         best, where = np.inf, -1
         for s in range(sites):
@@ -194,25 +181,28 @@ def one_shot(
             break
         if number < first:
             continue
-        room = numerator * filled(orders[where], fit, fit_beside[where], where, number) // divisor
+        room = numerator * filled(orders, fit, fit_beside, where, number) // divisor
         able = int(room.sum())
         if able == 0:
             continue
         nominal = length if length > 0 else -(-divisor * chunks // (numerator * number))
         window = max(nominal, -(-chunks // able))
-        target = split(left, window * room, order, chunks)
         at = number - first
         exchange[at], slots[at], server[at] = best, window, where
-        moved = transport(left, target, move, sources, exact_transport, flow)
-        bandwidth[at] = window * best + moved
-    return bandwidth, slots, server, exchange
+        bandwidth[at] = window * best
+        trained = split(left, window * room, order, chunks)
+        for r in range(sites):
+            target[at, r] = trained[r]
+    return bandwidth, slots, server, exchange, target
 
 
 @njit_cached
-def filled(order: Integers, fit: Integers, beside: int, server: int, number: int) -> Integers:
-    """y^r: so many workers, site after site in order."""
+def filled(
+    orders: Integers, fit: Integers, fit_beside: Integers, server: int, number: int
+) -> Integers:
+    """y^r: so many workers, site after site in the order of the server's site."""
     workers = np.zeros(len(fit), dtype=np.int64)
-    for r in order:
-        workers[r] = min(number, beside if r == server else fit[r])
+    for r in orders[server]:
+        workers[r] = min(number, fit_beside[r] if r == server else fit[r])
         number -= workers[r]
     return workers

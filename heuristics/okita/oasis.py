@@ -178,7 +178,7 @@ def _train(job: Job, workers: Integers, order: Integers) -> Integers:
     able = job.numerator * workers // job.divisor
     target = split(job.left, able, order, min(int(job.left.sum()), int(able.sum())))
     flow = np.zeros(job.move.shape, dtype=np.int64)
-    transport(job.left, target, job.move, job.system.sources, False, flow)
+    transport(job.left, target, job.move, job.system.sources, flow)
     job.left = job.left - flow.sum(axis=1)
     return flow
 

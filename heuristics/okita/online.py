@@ -10,8 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.okita.instance import Floats, Instance, Integers
+from formulations.okita.problem_7 import exact_transport
 from formulations.okita.schedule import Schedule
-from heuristics.okita.kernels import filled, fitting, one_shot, split, transport
+from heuristics.okita.kernels import (
+    filled,
+    fitting,
+    one_shot,
+    split,
+    transport,
+    transport_costs,
+)
 from optsched.errors import FieldProblem, InputError
 
 PlacementRule = Literal["pa", "exact", "near_data"]
@@ -164,13 +172,18 @@ class Job:
     ) -> WindowOptions:
         order, orders = self._orders(room, spread)
         fit, beside = self.fits(room, spread == "near")
-        found = one_shot(
-            self.left, orders, order, fit, beside, self.talk, self.move, self.system.sources,
-            self.numerator, self.divisor, first, last, length, self._exact_transport,
-            self.system.rules.printed,
+        bandwidth, slots, server, exchange, targets = one_shot(
+            self.left, orders, order, fit, beside, self.talk, self.numerator, self.divisor,
+            first, last, length, self.system.rules.printed,
         )  # fmt: skip
+        if self._exact_transport:
+            bandwidth += [exact_transport(self.left, row, self.move)[0] for row in targets]
+        else:
+            bandwidth += transport_costs(self.left, targets, self.move, self.system.sources)
         number = np.arange(first, last + 1)
-        return WindowOptions(*found, number, np.full(len(number), spread))
+        return WindowOptions(
+            bandwidth, slots, server, exchange, number, np.full(len(number), spread)
+        )
 
     def _in_turn(self, room: Integers, first: int, last: int) -> list[WindowOptions]:
         """Sites one after the other, most data first: each trains its own, and nothing is sent."""
@@ -202,7 +215,7 @@ class Job:
         if spread == "one":
             fit = np.zeros_like(fit)
         orders = self._orders(room, spread)[1]
-        return filled(orders[server], fit, int(beside[server]), server, number)
+        return filled(orders, fit, beside, server, number)
 
     @property
     def _spreads(self) -> tuple[Spread, ...]:
@@ -246,11 +259,13 @@ class Job:
         amount = min(int(self.left.sum()), int(able.sum()))
         order = self.system.preference(room, self.left, self.chunks)
         target = split(self.left, able, order, amount)
-        flow = np.zeros(self.move.shape, dtype=np.int64)
-        moved = transport(
-            self.left, target, self.move, self.system.sources, self._exact_transport, flow,
-            not self.system.rules.printed,
-        )  # fmt: skip
+        if self._exact_transport:
+            moved, flow = exact_transport(self.left, target, self.move)
+        else:
+            flow = np.zeros(self.move.shape, dtype=np.int64)
+            moved = transport(self.left, target, self.move, self.system.sources, flow)
+            if self.system.rules.printed:
+                np.fill_diagonal(flow, 0)
         self.paid += float(workers @ self.talk[:, server]) + moved
         self.left = self.left - flow.sum(axis=1)
         return flow

@@ -322,9 +322,13 @@ class Dispatcher:
 
         A process holds one lock at a time, that of the function which calls the others: two
         processes never wait for each other.
+
+        Numba makes machine code of its own for every constant that a compiled function passes to
+        another; here all numbers of a type share it.
         """
 
-        def compile_or_wait(signature: Any) -> Any:
+        def compile_or_wait(literal: tuple[Any, ...]) -> Any:
+            signature = tuple(map(_numba().types.unliteral, literal))
             with _compiling(), _numba().core.compiler_lock.global_compiler_lock:
                 if _Held.by_this_process:
                     return load_or_compile(signature)

@@ -61,7 +61,12 @@ def _place(points: Integers, table: Integers, wanted: Integers) -> int:
     for j in range(points.shape[1]):
         at = (at * 1_000_003 + wanted[j] + 1) % 2_147_483_647
     at %= len(table)
-    while table[at] >= 0 and (points[table[at]] != wanted).any():
+    while table[at] >= 0:
+        j = 0
+        while j < len(wanted) and points[table[at], j] == wanted[j]:
+            j += 1
+        if j == len(wanted):
+            break
         at = (at + 1) % len(table)
     return at
 
@@ -158,13 +163,13 @@ def _reach(
             said[1] = FULL
             return False
         table[h] = y
-        points[y] = wanted
         said[0] = y + 1
     elif remains[y] >= left:
         return True
     remains[y] = left
     origin[y] = x
-    moved[y] = at
+    for j in range(len(at)):
+        points[y, j], moved[y, j] = wanted[j], at[j]
     return True
 
 
@@ -203,12 +208,14 @@ def expand(
     added, dearer, worth = slot.added, slot.dearer, slot.worth.sum()
     jobs, sites = point.shape[1], len(slot.worth)
     room = np.empty((jobs, sites, system.capacity.shape[1]), dtype=np.int64)
-    room[0] = system.capacity
     kept = np.empty((jobs, sites))
-    kept[0] = slot.worth
+    for r in range(sites):
+        kept[0, r] = slot.worth[r]
+        for k in range(room.shape[2]):
+            room[0, r, k] = system.capacity[r, k]
     at, wanted = np.empty(jobs, dtype=np.int64), np.empty(jobs, dtype=np.int64)
     begin, end = np.empty(jobs, dtype=np.int64), np.empty(jobs, dtype=np.int64)
-    idle = np.empty(jobs, dtype=np.bool_)
+    turn = np.empty(jobs, dtype=np.int64)
     paid, least = np.zeros(jobs + 1), np.zeros(jobs + 1)
     dues, mild = np.zeros(jobs + 1), np.zeros(jobs + 1)
     total = 0
@@ -216,27 +223,33 @@ def expand(
     for x in range(begun, len(point)):
         if total > steps:
             return x
+        blocked, depth = False, 0
         for j in range(jobs):
             begin[j], end[j] = slot.first[j, point[x, j]], slot.last[j, point[x, j]]
-        if (begin == end).any():
+            at[j], blocked = begin[j], blocked or begin[j] == end[j]
+        if blocked:
             continue
-        at[:] = begin
         paid[0] = dues[0] = 0.0
         for j in range(jobs):
-            idle[j] = end[j] == begin[j] + 1 and slot.site[begin[j]] < 0
-            wanted[j] = slot.to[begin[j]]
-        if idle.all():  # one of them makes the choice that there is
-            idle[jobs - 1] = False
-        busy = np.flatnonzero(~idle)
-        turn = busy[np.argsort((end - begin)[busy], kind="mergesort")]  # fewest moves first
-        for n in begin[idle]:
-            paid[0] += added[n]
-            dues[0] += dearer[n]
-        depth = len(turn)
+            n, d = begin[j], depth
+            wanted[j] = slot.to[n]
+            last = j == jobs - 1 and depth == 0  # one of them makes the choice that there is
+            if not last and end[j] == n + 1 and slot.site[n] < 0:
+                paid[0] += added[n]
+                dues[0] += dearer[n]
+                continue
+            while d > 0 and end[turn[d - 1]] - begin[turn[d - 1]] > end[j] - n:
+                turn[d] = turn[d - 1]  # fewest moves first
+                d -= 1
+            turn[d] = j
+            depth += 1
         least[depth] = mild[depth] = 0.0
         for d in range(depth - 1, -1, -1):
             j = int(turn[d])
-            least[d] = least[d + 1] + added[begin[j] : end[j]].min()
+            low = np.inf
+            for n in range(begin[j], end[j]):
+                low = min(low, added[n])
+            least[d] = least[d + 1] + low
             mild[d] = mild[d + 1] + dearer[begin[j]]
         tried, d = 0, 0
         while d >= 0:
@@ -258,7 +271,7 @@ def expand(
             good = least[d + 1] <= left and _fits(system, j, slot.workers[n], slot.site[n], room[d])
             if good and d < depth - 1:
                 _take(system, slot, j, n, room[d], kept[d], room[d + 1], kept[d + 1])
-                lost = _lost(system, slot, turn[d + 1 :], room[d + 1], kept[d + 1])
+                lost = _lost(system, slot, turn[d + 1 : depth], room[d + 1], kept[d + 1])
                 good = dues[d + 1] + mild[d + 1] + lost <= spare[x]
             if good:
                 wanted[j] = slot.to[n]

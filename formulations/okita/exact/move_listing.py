@@ -113,8 +113,8 @@ def _from_sites(ladder: Ladder, price: Floats, most: Integers, worth: float, res
         rest.place[rest.points[x]] = -1
     for r in range(sites - 1, -1, -1):
         count = rest.size[r + 1]
-        rest.any[r, :count] = rest.any[r + 1, :count]
-        rest.some[r, :count] = rest.some[r + 1, :count]
+        for x in range(count):
+            rest.any[r, x], rest.some[r, x] = rest.any[r + 1, x], rest.some[r + 1, x]
         for x in range(rest.size[r + 1]):
             n, climbed = rest.points[x], 0
             for o in range(len(ladder.option_workers)):
@@ -303,7 +303,10 @@ def fill_backwards(
     points = before.shape[1]
     rest = _no_rest(sites, points)
     for t in range(slots - 1, -1, -1):
-        worth = limit - before[t].min()
+        least = np.inf
+        for p in range(points):
+            least = min(least, before[t, p])
+        worth = limit - least
         _after_slot(goods, before[t + 1], value[t + 1], limit, flow_cost[t], rest)
         for p in range(points):
             if before[t, p] + value[t + 1, p] <= limit:
@@ -349,13 +352,13 @@ def list_slot(
     rest = _no_rest(sites, before.shape[1])
     after = value[t + 1]
     _after_slot(goods, before[t + 1], after, limit, late, rest)
-    dear = np.empty(len(start))
+    dear, worth = np.empty(len(start)), -np.inf
     for x in range(len(start)):
         p = start[x]
         dear[x] = min(limit - before[t, p], value[t, p] + spare[x])
+        worth = max(worth, dear[x])
         if after[p] <= dear[x]:
             count = _enter(found, count, p, p, after[p])
-    worth = dear.max()
     for s in range(sites):
         fee = server_price[s]
         if fee > worth:

@@ -181,7 +181,8 @@ def _fill(job: _Job, first: int, bounds: _Bounds) -> None:
     slots, sites = terms.server_price.shape
     ahead[slots, 0] = terms.flow_cost[slots - 1]
     for t in range(slots - 1, -1, -1):
-        ahead[t] = ahead[t + 1]
+        for m in range(needed + 1):
+            ahead[t, m] = ahead[t + 1, m]
         opening[t] = opening[t + 1]
         if t > 0:
             ahead[t, 0] = min(ahead[t, 0], terms.flow_cost[t - 1])
@@ -190,7 +191,8 @@ def _fill(job: _Job, first: int, bounds: _Bounds) -> None:
             if fee == np.inf:
                 continue
             amid = bounds.amid[t, s]
-            amid[sites] = ahead[t + 1]
+            for m in range(needed + 1):
+                amid[sites, m] = ahead[t + 1, m]
             for r in range(sites - 1, -1, -1):
                 for o in range(len(job.workers)):
                     gain = job.gains[o]
@@ -335,7 +337,8 @@ def _enter(
     Returns:
         The end and the limit then.
     """
-    labels.level[end] = labels.level[a] + gained
+    for r in range(len(gained)):
+        labels.level[end, r] = labels.level[a, r] + gained[r]
     h = _place(labels, end)
     b = labels.table[h]
     if b >= 0:
@@ -356,9 +359,39 @@ def _place(labels: _Labels, n: int) -> int:
     for r in range(level.shape[1]):
         code = (code * 8191 + level[n, r]) & 0x7FFFFFFF
     h = (code ^ (code >> 15)) & (len(table) - 1)
-    while table[h] >= 0 and (level[table[h]] != level[n]).any():
+    while table[h] >= 0:
+        r = 0
+        while r < level.shape[1] and level[table[h], r] == level[n, r]:
+            r += 1
+        if r == level.shape[1]:
+            break
         h = (h + 1) & (len(table) - 1)
     return h
+
+
+@njit_cached
+def _median(value: Floats) -> float:
+    """Return the upper median by Hoare's selection; the values are put in another order.
+
+    Numpy's sort would take the compiler longer than any function of this file.
+    """
+    first, last, middle = 0, len(value) - 1, len(value) // 2
+    while first < last:
+        pivot, i, j = value[middle], first, last
+        while i <= j:
+            while value[i] < pivot:
+                i += 1
+            while value[j] > pivot:
+                j -= 1
+            if i <= j:
+                value[i], value[j] = value[j], value[i]
+                i += 1
+                j -= 1
+        if j < middle:
+            first = i
+        if i > middle:
+            last = j
+    return float(value[middle])
 
 
 @njit_cached
@@ -376,13 +409,15 @@ def _halve(labels: _Labels, ahead: Floats, fresh: int, end: int, limit: float) -
     low = value[fresh:end].copy()
     for n in range(len(low)):
         low[n] += ahead[max(0, len(ahead) - 1 - level[fresh + n].sum())]
-    limit = min(limit, np.sort(low)[len(low) // 2])
+    limit = min(limit, _median(low.copy()))
     labels.table[:] = -1
     kept = fresh
     for n in range(len(low)):
         if low[n] < limit:
             b = fresh + n
-            level[kept], value[kept] = level[b], value[b]
+            for r in range(level.shape[1]):
+                level[kept, r] = level[b, r]
+            value[kept] = value[b]
             labels.origin[kept], labels.server[kept] = labels.origin[b], labels.server[b]
             labels.table[_place(labels, kept)] = kept
             kept += 1

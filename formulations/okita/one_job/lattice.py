@@ -176,8 +176,8 @@ def _sweep(
                 cap, price = most[t, s, r], worker_price[t, s, r]
                 if cap <= 0:
                     continue
-                then[:] = now
-                then_came[:] = came
+                for m in range(points):  # assigning all at once takes the compiler seconds
+                    then[m], then_came[m] = now[m], came[m]
                 for m in range(points):
                     base, source = now[m], came[m]
                     if old[m] < base:

@@ -58,7 +58,7 @@ class ByUnits:
         share = instance.work_per_chunk[i] / instance.rate_numerator[i]
         talk = share * instance.exchange_size_mb[i] * q.T  # [server, worker]
         way = (instance.chunk_size_mb[i] * q + talk[:, None, :]).min(axis=2)
-        self.alpha = way if self.by_server else way.mean(axis=0, keepdims=True)
+        self.alpha = np.ascontiguousarray(way if self.by_server else way.mean(axis=0)[None])
 
     @cached_property
     def levels(self) -> Levels:
@@ -87,10 +87,17 @@ class ByUnits:
             int(instance.most_workers[i]), self.top,
         )  # fmt: skip
         paths, bound = list[Path](), np.inf
-        for row, alpha in enumerate(self.alpha):
-            met = _deployment(*terms.server_price.shape)
-            opens = row if self.by_server else ANY
-            low, price = _maximise_dual(alpha, opens, terms, work, steps, met)
+        most = np.where(terms.server_price < np.inf, terms.most.sum(axis=2), 0).max(axis=1)
+        fit = np.minimum(most, self.top)
+        if fit.sum() < work.needed:
+            return paths, bound
+        slots, sites = terms.server_price.shape
+        units, earned = _units(slots, self.top, self.by_server), np.zeros((sites, self.top + 2))
+        for row in range(len(self.alpha)):
+            low, price, self.alpha[row], met = _maximise_dual(
+                self.alpha[row], row if self.by_server else ANY, terms, work, fit, steps, units,
+                earned, _deployment(slots, sites), _deployment(slots, sites),
+            )  # fmt: skip
             bound = min(bound, low)
             if np.isfinite(price):
                 paths.append(Path(price, met.workers, met.server, met.flow))
@@ -146,7 +153,15 @@ class _Deployment(NamedTuple):
     """Chunks of each site left untrained; less than 0 if more are trained than there are."""
 
 
-@njit_cached
+def _units(slots: int, top: int, by_server: bool) -> _Units:
+    """Return room for them; the first slot in which the job runs has its own if by server."""
+    size = top + 1
+    gain, stands = np.empty((slots, size)), np.empty((slots, size), dtype=np.int64)
+    opening, opens = (gain.copy(), stands.copy()) if by_server else (gain, stands)
+    value, chosen = np.empty((slots + 1, size)), np.empty((slots, size), dtype=np.int64)
+    return _Units(gain, stands, opening, opens, value, chosen)
+
+
 def _deployment(slots: int, sites: int) -> _Deployment:
     """Return an empty one."""
     return _Deployment(
@@ -157,62 +172,59 @@ def _deployment(slots: int, sites: int) -> _Deployment:
 
 @njit_cached
 def _maximise_dual(
-    alpha: Floats, first: int, terms: JobTerms, work: Work, steps: int, met: _Deployment
-) -> tuple[float, float]:
-    """Improve the prices of chunks by Polyak's steps; return the best bound and the least price.
+    alpha: Floats, first: int, terms: JobTerms, work: Work, fit: Integers, steps: int,
+    units: _Units, earned: Floats, made: _Deployment, met: _Deployment,
+) -> tuple[float, float, Floats, _Deployment]:  # fmt: skip
+    """Improve the prices of chunks by Polyak's steps.
 
     Args:
-        alpha: prices of chunks, read and written, shape (sites,).
+        alpha: prices of chunks, overwritten, shape (sites,).
         first: site of the first server, or ``ANY``.
         terms: of the job.
         work: of the job.
+        fit: most workers of each slot, wherever the server may stand, shape (slots,).
         steps: most steps.
-        met: written: the cheapest schedule met, if its price is finite.
+        units: written, as are earned, made and met; either of the last two is returned.
+        earned: of ``earnings``; 0 for no worker.
+        made: see ``units``.
+        met: see there.
+
+    Returns:
+        The best bound, the least price of the schedules met, the prices of chunks that gave the
+        bound, and the cheapest schedule, if its price is finite.
     """
-    slots, sites = terms.server_price.shape
-    size, chunks = work.top + 1, int(work.supply.sum())
-    fit = _fitting(terms.server_price, terms.most, work.top)
+    chunks, kept = int(work.supply.sum()), alpha.copy()
     cheapest, best, pace, idle = np.inf, -np.inf, 1.0, 0
-    if fit.sum() < work.needed:
-        return np.inf, cheapest
-    gain, stands = np.empty((slots, size)), np.empty((slots, size), dtype=np.int64)
-    units = _Units(
-        gain, stands, gain if first < 0 else gain.copy(), stands if first < 0 else stands.copy(),
-        np.empty((slots + 1, size)), np.empty((slots, size), dtype=np.int64),
-    )  # fmt: skip
-    made, kept = _deployment(slots, sites), alpha.copy()
-    earned = np.zeros((sites, work.top + 2))
     for _ in range(steps):
         earnings(alpha, work, earned)
-        for t in range(slots):
+        for t in range(len(fit)):
             _gains(terms, t, earned, ANY, fit[t], units.gain[t], units.stands[t], made.room)
             if first >= 0:
                 _gains(terms, t, earned, first, fit[t], units.opening[t], units.opens[t], made.room)
         end, n, done = _add_up(terms, work.needed, fit, units)
         if end < 0:
-            return np.inf, cheapest
+            return np.inf, cheapest, kept, met
         bound = done + (alpha * work.supply).sum()
-        paid = _read_back(terms, work, alpha, earned, units, end, n, made)
+        paid, missing = _read_back(terms, work, alpha, earned, units, end, n, made), made.missing
         if made.room.sum() >= chunks and paid < cheapest:
             paid += cheapest_transport(work.supply, made.room, work.move, made.flow, chunks)
             if paid < cheapest:
                 cheapest = paid
-                met.workers[:], met.server[:], met.flow[:] = made.workers, made.server, made.flow
+                made, met = met, made
         if bound > best + 1e-9:
             best, idle = bound, 0
-            kept[:] = alpha
+            kept = alpha.copy()
         else:
             idle += 1
             if idle >= PATIENCE:
-                alpha[:] = kept
+                alpha = kept.copy()
                 pace, idle = pace / 2, 0
                 continue
         aim = cheapest if cheapest < np.inf else best + 0.1 * abs(best) + 1.0
         reached = best >= aim - 1e-9 * max(1.0, abs(aim))
-        if reached or not _climb(alpha, made.missing, pace * (max(aim, bound) - bound)):
+        if reached or not _climb(alpha, missing, pace * (max(aim, bound) - bound)):
             break
-    alpha[:] = kept
-    return best, cheapest
+    return best, cheapest, kept, met
 
 
 @njit_cached
@@ -335,19 +347,6 @@ def _gains(
 
 
 @njit_cached
-def _fitting(server_price: Floats, most: Integers, top: int) -> Integers:
-    """Return the most workers of each slot, up to ``top``, wherever the server may stand."""
-    slots, sites = server_price.shape
-    fit = np.zeros(slots, dtype=np.int64)
-    for t in range(slots):
-        for s in range(sites):
-            if server_price[t, s] < np.inf:
-                fit[t] = max(fit[t], most[t, s].sum())
-        fit[t] = min(fit[t], top)
-    return fit
-
-
-@njit_cached
 def _add_up(terms: JobTerms, needed: int, fit: Integers, units: _Units) -> tuple[int, int, float]:
     """Return the slot by which enough units are cheapest, how many, and at which price, money.
 
@@ -399,7 +398,8 @@ def _read_back(
     made.workers[:, :] = 0
     made.server[:] = -1
     made.room[:] = 0
-    made.missing[:] = work.supply
+    for r in range(len(work.supply)):
+        made.missing[r] = work.supply[r]
     paid = float(terms.flow_cost[end])
     for t in range(end, -1, -1):
         k = units.chosen[t, n]
