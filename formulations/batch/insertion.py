@@ -126,9 +126,12 @@ def cheapest_run(
     """
     servers = workers.shape[1]
     best, begin, at = away, -1, -1
-    shortest, longest = int(duration.min()), int(duration.max())
+    soonest, shortest, longest = first[0], duration[0], duration[0]
+    for k in range(1, len(number)):
+        soonest = min(soonest, first[k])
+        shortest, longest = min(shortest, duration[k]), max(longest, duration[k])
     room, service = np.zeros(servers), np.zeros(servers)
-    for h in range(first.min(), last + 1):
+    for h in range(soonest, last + 1):
         if h + shortest - 1 >= best:
             break
         for s in range(servers):
@@ -162,8 +165,10 @@ def cheapest_run(
     for s in range(servers):
         room[s] = service[s] = 0.0
         if reached[s] <= begin:
-            room[s] = workers[begin : end + 1, s].min()
-            service[s] = services[begin : end + 1, s].min()
+            room[s], service[s] = workers[begin, s], services[begin, s]
+            for t in range(begin + 1, end + 1):
+                room[s] = min(room[s], workers[t, s])
+                service[s] = min(service[s], services[t, s])
         if room[s] > 0:
             t = end + 1
             while t < min(len(workers), end + NEAR) and workers[t, s] >= room[s]:

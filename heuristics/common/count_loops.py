@@ -228,5 +228,6 @@ def run_least_attained(
                     waiting[behind] = j
                     behind += 1
                 running[j] = taken
-            line[q, kept : kept + behind] = waiting[:behind]
+            for n in range(behind):
+                line[q, kept + n] = waiting[n]
     return first_start, end, preemptions

@@ -113,7 +113,7 @@ def resource_prices(size: Floats, value: Floats, number: Integers) -> Floats:
                     slope[r] -= number[k] * size[k, r]
         if total < best:
             best = total
-            kept[:] = price
+            kept = price.copy()
         for r in range(resources):
             length += slope[r] * slope[r]
         if length <= 1e-24:
@@ -261,7 +261,8 @@ def best_patterns(
     depth, place, visited, new = 0, options, 0, True
     while True:
         if new and worth > value[worst]:
-            found[worst] = units
+            for k in range(options):
+                found[worst, k] = units[k]
             value[worst] = worth
             count = min(count + 1, keep)
             worst = int(np.argmin(value)) if count == keep else count
@@ -313,8 +314,9 @@ def best_patterns(
         depth += 1
         stack = _below(items, stack, tops, depth, place, free, left)
         place = tops[depth - 1]
-    best = value[:count].max() if count else beat
-    return found[:count], value[:count], max(best, dropped)
+    for n in range(count):
+        dropped = max(dropped, value[n])
+    return found[:count], value[:count], dropped
 
 
 @njit_cached
@@ -355,7 +357,8 @@ def maximal_patterns(
                 return held[:written], ends[:count], False
             while written + depth > len(held):
                 held = np.concatenate((held, np.zeros(len(held), dtype=np.int64)))
-            held[written : written + depth] = stack[chosen[:depth]]
+            for d in range(depth):
+                held[written + d] = stack[chosen[d]]
             written += depth
             ends[count] = written
             count += 1

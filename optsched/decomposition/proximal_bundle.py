@@ -122,8 +122,9 @@ def _keep(
         if (now > 0 and worth <= best + _GAIN) or slot == MOST:
             continue
         known.value[p, slot], known.size[p, slot], known.since[p, slot] = value[v], size, now
-        known.price[p, slot, :size] = price[start[v] : start[v + 1]]
-        known.coefficient[p, slot, :size] = coefficient[start[v] : start[v + 1]]
+        for n in range(size):
+            known.price[p, slot, n] = price[start[v] + n]
+            known.coefficient[p, slot, n] = coefficient[start[v] + n]
         known.weight[p, slot] = 1.0 if known.number[p] == 0 else 0.0
         known.number[p] = max(known.number[p], slot + 1)
 

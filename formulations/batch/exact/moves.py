@@ -257,7 +257,9 @@ def insert(data: JobData, now: Current, j: int, repair: Repair, noise: Floats) -
         return
     u = data.kind[j]
     free, early, reached = now.workers[u], data.early[u], data.reached[j]
-    room = np.where(reached <= start, free[start], np.int32(0))
+    room = np.zeros(len(reached), dtype=np.int32)
+    for i in range(len(room)):
+        room[i] = free[start, i] if reached[i] <= start else 0
     for t in range(start + 1, end + 1):
         narrow(room, free, t)
     there = np.flatnonzero(room)
@@ -277,6 +279,15 @@ def insert(data: JobData, now: Current, j: int, repair: Repair, noise: Floats) -
         y[i] = min(n, room[i])
         n -= y[i]
     occupy(now, data.kind[j], data.service[j], j, 1)
+
+
+@njit_cached
+def copy_run(source: Current, target: Current, j: int) -> None:
+    """Copy where a job runs; assigning rows takes the compiler seconds."""
+    target.start[j], target.end[j] = source.start[j], source.end[j]
+    target.together[j], target.ps[j] = source.together[j], source.ps[j]
+    for i in range(source.y.shape[1]):
+        target.y[j, i] = source.y[j, i]
 
 
 @njit_cached
@@ -328,16 +339,17 @@ def destroy_and_repair(
         The value of ``best``.
     """
     noise = np.zeros(now.y.shape[1])
-    start, end, ps = now.start.copy(), now.end.copy(), now.ps.copy()
-    together, y = now.together.copy(), now.y.copy()
+    old = Current(
+        now.start.copy(), now.end.copy(), now.together.copy(), now.ps.copy(), now.y.copy(),
+        now.workers, now.services, now.idle,
+    )  # fmt: skip
     for _ in range(steps):
         out = destroyed(data, now, state)
         before = 0.0
         for j in out:
             before += data.weight[j] * now.end[j]
-            start[j], end[j], ps[j] = now.start[j], now.end[j], now.ps[j]
-            together[j], y[j] = now.together[j], now.y[j]
-            if start[j] >= 0:
+            copy_run(now, old, j)
+            if now.start[j] >= 0:
                 occupy(now, data.kind[j], data.service[j], j, -1)
         noisy = random_number(state) < 0.5
         for i in range(len(noise)):
@@ -352,14 +364,13 @@ def destroy_and_repair(
                 if now.start[j] >= 0:
                     occupy(now, data.kind[j], data.service[j], j, -1)
             for j in out:
-                now.start[j], now.end[j], now.ps[j] = start[j], end[j], ps[j]
-                now.together[j], now.y[j] = together[j], y[j]
-                if start[j] >= 0:
+                copy_run(old, now, j)
+                if now.start[j] >= 0:
                     occupy(now, data.kind[j], data.service[j], j, 1)
             continue
         value[0] += loss
         if value[0] < value[1] - 1e-9:
             value[1] = value[0]
-            best.start[:], best.end[:], best.ps[:] = now.start, now.end, now.ps
-            best.together[:], best.y[:] = now.together, now.y
+            for j in range(len(now.start)):
+                copy_run(now, best, j)
     return float(value[1])

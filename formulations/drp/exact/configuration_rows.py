@@ -110,13 +110,19 @@ def configuration_row(
             taken += 1
             starts[taken] = count
     coefficients = np.zeros(burdens)
-    part = inside[:count]
-    worth, row = most_violated(point[part], starts[: taken + 1], size[part], load[part], least)
-    if worth == 0.0:
-        return worth, coefficients
     room = count + jobs
     weight, share, loads = np.zeros(room), np.zeros(room), np.zeros((room, 4))
-    weight[:count], share[:count], loads[:count] = row, size[part], load[part]
+    for n in range(count):
+        weight[n], share[n] = point[inside[n]], size[inside[n]]
+        for r in range(4):
+            loads[n, r] = load[inside[n], r]
+    worth, row = most_violated(
+        weight[:count], starts[: taken + 1], share[:count], loads[:count], least
+    )
+    if worth == 0.0:
+        return worth, coefficients
+    for n in range(count):
+        weight[n] = row[n]
     biggest = np.argsort(-size[np.minimum(first[:-1], burdens - 1)])
     for k in biggest:
         if owner[k] >= 0:
@@ -132,7 +138,9 @@ def configuration_row(
             left = 1.0 - most - _ROUNDING
             if left > _LEAST:
                 coefficients[first[k] : first[k + 1]] = left
-                weight[count], share[count], loads[count] = left, size[first[k]], lightest[k]
+                weight[count], share[count] = left, size[first[k]]
+                for r in range(4):
+                    loads[count, r] = lightest[k, r]
                 count += 1
                 taken += 1
                 starts[taken] = count

@@ -150,7 +150,8 @@ def _look_ahead(burdens: _Burdens, price: Floats, most: Floats) -> None:
     for d in range(deep - 1, -1, -1):
         best, cells = _best(burdens, d, price)[0], _cells(burdens, d)
         here, after = most[d], most[d + 1]
-        here[:cells] = after[:cells]
+        for n in range(cells):
+            here[n] = after[n]
         for c in range(cells, CELLS + 1):
             here[c] = max(after[c], after[c - cells] + best)
 

@@ -231,7 +231,8 @@ def placed(
             factor = load_factor(after[1, j], after[2, j], after[3, j])
             if max(after[0, j], factor) > 1 and reach[j] < 0:
                 fits = False
-                price[:, j] *= PENALTY
+                for r in range(4):
+                    price[r, j] *= PENALTY
         if fits:
             return server, after
     server[:] = -1

@@ -218,7 +218,7 @@ def cheapest_servers(
                 continue
             if s == servers:
                 best = bound
-                held[:] = chosen
+                held = chosen.copy()
                 s -= 1
                 continue
         if tried[s] == 2:

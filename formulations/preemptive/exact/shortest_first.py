@@ -109,7 +109,8 @@ def shortest_first(
                 until = min(until, now + (np.floor(span) if slotted else span))
         if made + 2 * workers > len(runs):
             longer = np.empty(2 * len(runs), RUN)
-            longer[:made] = runs[:made]
+            for n in range(made):
+                longer[n] = runs[n]
             runs = longer
         for w in range(workers):
             if owner[w] != IDLE:
