@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -13,11 +14,12 @@ from optsched.errors import InputError, words
 from optsched.evaluation.heuristic_run import HeuristicRun, heuristic_rng, run_heuristic
 from optsched.evaluation.ratios import ratio
 from optsched.instances.document import parse, validated
-from optsched.problem import Heuristic, Problem, granted_check_options
+from optsched.problem import Bound, Heuristic, Problem, granted_check_options
 from optsched.problem.violation import describe
 from optsched.solvers.answer import Answer
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Status
+from optsched.solvers.threads import ended_by
 
 SEEDS = 5
 """Runs of a heuristic that draws lots, of which the mean counts."""
@@ -145,7 +147,7 @@ class Judge:
         score = Score(0.0, math.inf, cost, None, None, UNSOLVED)
         for one in self._bounds:
             try:
-                value = float(one.compute(instance))
+                value = self._bound(one, instance)
             except Exception:  # the solve decides
                 continue
             against = ratio(self.problem.sense, cost, value)
@@ -158,6 +160,19 @@ class Judge:
             if score.high < need:
                 break
         return score
+
+    def _bound(self, one: Bound, instance: Any) -> float | None:
+        """A bound's value; one that takes longer than a solve may is not computed again."""
+        limit = None if self.options is None else self.options.time_limit
+        if limit is None:
+            return float(one.compute(instance))
+        stop = threading.Event()
+        value = ended_by(lambda: float(one.compute(instance)), stop, limit)
+        if stop.is_set():
+            raise KeyboardInterrupt
+        if value is None:
+            self._bounds = [other for other in self._bounds if other is not one]
+        return value
 
     def _by_known(self, instance: Any, cost: float, wanted: Wanted) -> Score | None:
         """The score against a schedule of a like candidate; None if that does not do."""

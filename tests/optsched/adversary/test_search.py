@@ -5,6 +5,7 @@ import math
 import os
 import signal
 import time
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
@@ -21,7 +22,8 @@ from optsched.cli.console import cell
 from optsched.errors import InputError
 from optsched.evaluation.runs import instance_rng
 from optsched.instances.document import dumps, load, parse, save
-from optsched.problem import problem
+from optsched.problem import Bound, problem
+from optsched.solvers.options import Options
 from optsched.study.store import Store
 
 shrinking = import_module("optsched.adversary.shrink")  # the package has a function of that name
@@ -38,6 +40,23 @@ def search():
 def case_of(search, call="greedy", **changes):
     hunt = Hunt("covering", call, {"items": 5})
     return make_case(hunt.judge((0,)), hunt.space(), hunt.generator, search.document)
+
+
+def test_a_quick_bound_that_outlasts_a_solve_is_ended_and_not_computed_again():
+    began = []
+
+    def endless(instance):
+        began.append(instance)
+        while True:
+            time.sleep(0.01)
+
+    chosen = problem("covering")
+    slow = Bound("slow", endless, "", "never there", quick=True)
+    judge = Judge(replace(chosen, bounds={"slow": slow}), "greedy", options=Options(time_limit=0.2))
+    scores = [judge.instance(chosen.generate(np.random.default_rng(1))) for _ in range(2)]
+    assert len(began) == 1
+    assert scores[0] is not None
+    assert scores[0].low == scores[1].low
 
 
 def test_a_search_finds_worse_than_the_instances_it_starts_from(search):
