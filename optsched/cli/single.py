@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -38,7 +39,7 @@ from optsched.cli.progress import progress, waiting
 from optsched.errors import InputError, ModelError
 
 if TYPE_CHECKING:
-    from optsched.problem import Problem
+    from optsched.problem import ExactMethod, Formulation, Problem
     from optsched.solvers.answer import Answer
 
 FormulationName = Annotated[
@@ -94,7 +95,7 @@ def solve(
     from optsched.solvers.options import Options
 
     found, call = target(name)
-    formulation, _ = found.formulation(call)
+    formulation, own = found.formulation(call)
     options = Options(
         time_limit=time_limit,
         memory_limit=memory_limit,
@@ -121,6 +122,8 @@ def solve(
     with waiting(f"solving {name}"):
         answer = found.solve(call, instance, solver=solver, options=options, start=first)
     _show(answer, found.unit, values, json)
+    if answer.solution.status == "infeasible" and not json:
+        _explain(formulation, instance, own)
     if output is not None and answer.schedule is not None:
         save(answer.schedule, output)
         say(f"wrote {output}")
@@ -129,6 +132,26 @@ def solve(
         with waiting("proving"):
             accepted &= _write_proof(found, call, instance, answer, time_limit, proof)
     raise typer.Exit(YES if accepted else NO)
+
+
+EXPLAINED = 10.0
+"""Seconds in which the constraints that cannot all hold are looked for."""
+
+
+def _explain(method: Formulation | ExactMethod, instance: Any, own: Mapping[str, Any]) -> None:
+    """Say with which options a model has no point, and which constraints exclude every point."""
+    from optsched.analysis.explain import explain
+    from optsched.problem import Formulation
+
+    if not isinstance(method, Formulation):
+        return
+    options = {name: own.get(name, value) for name, value in (method.takes() or {}).items()}
+    told = ", ".join(f"{name}={value!r}" for name, value in options.items())
+    with waiting("looking for the constraints that exclude every point"):
+        blocks = explain(method.build(instance, **own), time_limit=EXPLAINED).blocks
+    named = ", ".join(f"({block})" for block in blocks)
+    why = f": {named} cannot {'all ' * (len(blocks) > 1)}hold" if blocks else ""
+    say(f"no point of {method.source}{f' with {told}' if told else ''} is feasible{why}")
 
 
 STANDING = ("optimal", "feasible", "interrupted")

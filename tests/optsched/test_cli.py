@@ -293,3 +293,13 @@ def test_ctrl_c_ends_a_solve_with_what_is_known(command, tmp_path):
     out, err = process.communicate(timeout=60)
     assert process.returncode in (0, 1), err
     assert json.loads(out)["status"] == "interrupted"
+
+
+def test_a_solve_without_a_feasible_point_says_with_which_options_and_constraints(cli, tmp_path):
+    path = tmp_path / "inst.json"
+    assert cli("generate", "batch", "--jobs", 3, "--servers", 2, "-o", path).exit_code == 0
+    done = cli("solve", "batch.problem_9(tau=4)", path)
+    assert done.exit_code == 1
+    assert "infeasible" in done.stdout
+    said = "no point of problem (9) with job=0, tau=4, placed='' is feasible: (R1) cannot hold"
+    assert said in done.stderr
