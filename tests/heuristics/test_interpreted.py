@@ -18,7 +18,6 @@ from formulations.batch.domain_reduction import prospects
 from formulations.batch.exact.columns import PooledColumns
 from formulations.batch.exact.improve import BATCH, Annealing
 from formulations.batch.exact.server_cuts import Runs
-from formulations.batch.exact.width_cuts import width_rows
 from formulations.batch.insertion import Occupancy, inserted
 from formulations.common.traces import TraceJobs
 from formulations.drp.exact.annealing import SetExchange
@@ -195,7 +194,6 @@ def test_every_function_does_the_same_both_ways(monkeypatch):
     crowd = Runs(chosen, *PooledColumns(chosen).schedules)
     halves = np.full(len(crowd.start), 0.5)
     assert [crowd.row(cut) for cut in crowd.violated(halves)]
-    assert width_rows(crowd, crowd, halves)
     assert pivot(np.eye(2), np.ones(2), np.array([1.0, 0.5])) == 0
     few = problem("preemptive").generate(instance_rng(1), **TINY["preemptive"] | {"jobs": 12})
     assert problem("preemptive").solve("by_market", few).solution.status == "optimal"

@@ -12,12 +12,13 @@ of workers of every job that may run in the slot.
 
 from __future__ import annotations
 
+from itertools import accumulate
+
 import numpy as np
 
 from formulations.batch.exact.server_cuts import Row, Runs
 from formulations.batch.instance import Floats
 from optsched.decomposition.polar_cuts import violated_row
-from optsched.jit import njit_cached
 
 LEAST = 3e-3
 """Violation of a cut that is worth a row, as part of its right-hand side."""
@@ -44,10 +45,12 @@ def width_rows(runs: Runs, part: Runs, share: Floats) -> list[Row]:
         place[order] = np.arange(len(order))
         allowed = np.zeros((len(order), int(there.workers.max()) + 1))
         allowed[place[there.job], there.workers] = 1.0
-        load = np.zeros_like(allowed)
+        load = np.zeros((len(jobs), allowed.shape[1]))
         np.add.at(load, (place[now.job], now.workers), own)
-        worth = violated_worth(load, room)
-        if worth is not None:
+        found = violated_worth(load, room)
+        if found is not None:
+            worth = np.zeros_like(allowed)
+            worth[: len(jobs)] = found
             side = lift(worth, allowed, room)
             counts = worth[place[there.job], there.workers] / side
             rows.append((at[counts > 0], counts[counts > 0], 1.0))
@@ -67,14 +70,14 @@ def violated_worth(load: Floats, room: int) -> Floats | None:
     def heaviest(weight: Floats) -> tuple[float, Floats]:
         """Return the most that a choice is worth, and the choice."""
         worth[job, number] = weight
-        best, c = most_worth(worth, room), room
+        best, c = list(accumulate(worth, together, initial=np.zeros(room + 1))), room
         chosen = np.zeros_like(load)
-        for j in range(int(job.max()), -1, -1):
+        for j in reversed(range(len(load))):
             some = worth[j, : c + 1]
-            n = int(np.argmax(best[j, c - np.arange(len(some))] + some))
+            n = int(np.argmax(best[j][c - np.arange(len(some))] + some))
             chosen[j, n] = 1.0
             c -= n
-        return float(best[-1, room]), chosen[job, number]
+        return float(best[-1][room]), chosen[job, number]
 
     row = violated_row(load[job, number], heaviest, least=LEAST)
     if row is None:
@@ -87,34 +90,29 @@ def lift(worth: Floats, allowed: Floats, room: int) -> float:
     """Raise what each job counts as far as all others allow, one job after the other.
 
     Args:
-        worth: whole numbers, as in ``most_worth``; changed.
+        worth: of each job by its number of workers, whole numbers, 0 with none; changed.
         allowed: 1 for a job's numbers of workers, else 0, shape (jobs, numbers).
         room: workers of all jobs together.
 
     Returns:
         What all jobs together count at most, before and after.
     """
-    side = most_worth(worth, room)[-1, room]
+    before = np.zeros(room + 1)
+    after = list(accumulate(worth[::-1], together, initial=before))[::-1]
+    side = after[0][room]
     for j in range(len(worth)):
         n = np.flatnonzero(allowed[j, : room + 1])
-        worth[j, n] = side - most_worth(np.delete(worth, j, axis=0), room)[-1, room - n]
+        worth[j, n] = side - together(before, after[j + 1])[room - n]
+        before = together(before, worth[j])
     return float(side)
 
 
-@njit_cached
-def most_worth(worth: Floats, room: int) -> Floats:
-    """Return what the first k jobs are worth at most in c workers, shape (jobs + 1, room + 1).
+def together(first: Floats, second: Floats) -> Floats:
+    """Return the most that two count together in c workers, for every c.
 
     Args:
-        worth: of each job with n workers, >= 0, and 0 with none, shape (jobs, numbers).
-        room: workers of all jobs together.
+        first: the most that one counts in c workers, for every c.
+        second: the same of the other one, or what a job counts by its number of workers.
     """
-    jobs, numbers = worth.shape
-    best = np.zeros((jobs + 1, room + 1))
-    for j in range(jobs):
-        best[j + 1] = best[j]
-        for n in range(1, min(numbers, room + 1)):
-            if worth[j, n] > 0.0:
-                for c in range(n, room + 1):
-                    best[j + 1, c] = max(best[j + 1, c], best[j, c - n] + worth[j, n])
-    return best
+    left = np.arange(len(first))[:, None] - np.arange(len(second))
+    return np.asarray(np.where(left >= 0, first[np.maximum(left, 0)] + second, -np.inf).max(axis=1))
