@@ -305,6 +305,18 @@ def test_all_loops_can_be_told_to_run_one_way(count):
     assert watch.interpreted_seconds > 0
 
 
+def test_constants_of_a_type_share_machine_code(count, tmp_path, monkeypatch):
+    source = "from counting import count\nfrom optsched.jit import njit_cached\n"
+    source += "@njit_cached\ndef thrice(total, turns):\n    count(total, 1)\n    count(total, 2)\n"
+    source += "    return count(total, turns)\n"
+    (tmp_path / "calling.py").write_text(source)
+    monkeypatch.delitem(sys.modules, "calling", raising=False)
+    import calling
+
+    assert calling.thrice.machine(np.zeros(1, dtype=np.int64), 4) == 7
+    assert len(count.machine.signatures) == 1
+
+
 def test_a_limit_is_handed_on_to_other_threads():
     assert jit.limit_left() is None
     with jit.limited(60.0), jit.limited(100.0):
