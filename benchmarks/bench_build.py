@@ -56,4 +56,4 @@ def bench_classic(beside, name: str) -> None:
         module = import_module(tool)
         classics.their_form(module, getattr(theirs, name)(module))
 
-    beside(lambda: classics.our_form(make, tool), rounds=9, **{tool: their_form})
+    beside(lambda: classics.our_form(make, tool), rounds=25, **{tool: their_form})

@@ -8,7 +8,7 @@ A benchmark is a function that says what is ours and what stands beside it::
 Each round runs every way once, so that a busy machine slows all of them. Measured are CPU seconds,
 child processes included. A ratio is the median over the rounds of our seconds over theirs, with its
 quartiles. ``kept.json`` holds the ratios of an earlier run. A ratio is worse if it is above the
-kept one by a tenth and the quartiles of the two do not overlap. ``--keep`` writes the ratios of a
+kept one by a fifth and the quartiles of the two do not overlap. ``--keep`` writes the ratios of a
 run there.
 """
 
@@ -29,7 +29,7 @@ import pytest
 KEPT = Path(__file__).with_name("kept.json")
 OPTIONAL = {"cpmpy", "cvxpy", "linopy", "pyomo"}
 """Ways that need the package of their name, which the extra ``benchmarks`` brings."""
-WORSE = 1.1
+WORSE = 1.2
 """Times the kept ratio above which a ratio can be worse."""
 
 Way = Callable[[], Any]

@@ -25,12 +25,12 @@ def registry(tmp_path, monkeypatch):
     ("ratio", "worse"),
     [
         ((1.6, 1.55, 1.65), True),
-        ((1.04, 1.03, 1.05), False),  # above the noise, and not by a tenth
-        ((1.6, 0.9, 1.9), False),  # by more than a tenth, and within the noise
+        ((1.04, 1.03, 1.05), False),  # above the noise, and not by a fifth
+        ((1.6, 0.9, 1.9), False),  # by more than a fifth, and within the noise
         ((0.5, 0.4, 0.6), False),
     ],
 )
-def test_a_ratio_is_worse_if_it_is_a_tenth_above_the_kept_one_and_beyond_the_noise(
+def test_a_ratio_is_worse_if_it_is_a_fifth_above_the_kept_one_and_beyond_the_noise(
     registry, ratio, worse
 ):
     assert registry.is_worse(ratio, [1.0, 0.98, 1.02]) is worse
