@@ -52,7 +52,7 @@ PROBLEM = Problem(
     ),
     reference="by_states",
     proof_model="hindsight",
-    construct=later("formulations.llm_inference.exact.method", "shortest_inserted"),
+    construct=later("formulations.llm_inference.exact.improve", "shortest_inserted"),
     unit="rounds",
     check_options=lambda schedule: {"restarts": schedule.restarts},
     flow_times=latencies,

@@ -10,51 +10,39 @@ import numpy as np
 from pydantic import BaseModel, Field
 
 from formulations.llm_inference.check import check, cost
-from formulations.llm_inference.exact.relaxation import ReducedCosts, reduced_costs
-from formulations.llm_inference.exact.states import States, blank, expand, undominated
+from formulations.llm_inference.exact.improve import Moves
+from formulations.llm_inference.exact.relaxation import reduced_costs
+from formulations.llm_inference.exact.states import (
+    MOST_REQUESTS,
+    States,
+    blank,
+    expand,
+    undominated,
+)  # fmt: skip
 from formulations.llm_inference.instance import Instance
 from formulations.llm_inference.schedule import Schedule
-from optsched.decomposition import Incumbent
+from optsched.decomposition import Incumbent, anneal
 from optsched.jit import limited
 from optsched.problem.methods import GAPS, LIMITS, ExactMethod
 from optsched.solvers.answer import Answer, answering
 from optsched.solvers.options import Options
 
-MOST_REQUESTS = 62
-"""Requests of a state, a bit each; more are only bounded."""
 ROUNDING = 1e-5
 """Distance by which a bound on whole numbers may miss one through rounding."""
-BUFFER = 100_000
-"""States written between two looks at the clock."""
+CHUNK = 2000
+"""States expanded between two looks at the clock."""
 
 
 class SearchParams(BaseModel):
     """Parameters of the search."""
 
-    bound_share: float = Field(0.3, gt=0, lt=1, description="share of the time for the relaxation")
+    anneal_share: float = Field(0.2, gt=0, lt=1, description="share of the time for annealing")
+    hot: float = Field(0.25, gt=0, description="first temperature, in mean outputs")
+    patience: int = Field(20_000, ge=1, description="non-improving steps per request")
     width: int = Field(100, ge=1, description="states per layer in the first pass")
     growth: float = Field(30.0, gt=1, description="factor of the states from pass to pass")
-    most_states: int = Field(2_000_000, ge=1000, description="states held at a time")
+    most_states: int = Field(1_000_000, ge=1000, description="successors written per layer")
     compared: int = Field(2000, ge=0, description="states that each is compared with")
-
-
-def inserted(instance: Instance, order: list[int]) -> Schedule:
-    """Each request as early as it fits beside those before it in an order."""
-    load = np.zeros(instance.horizon + int(instance.output.max()) + 1, dtype=np.int64)
-    runs = []
-    for i in order:
-        ramp = instance.prompt[i] + np.arange(1, instance.output[i] + 1)
-        start = int(instance.arrival[i])
-        while (load[start : start + len(ramp)] + ramp > instance.memory).any():
-            start += 1
-        load[start : start + len(ramp)] += ramp
-        runs.append((i, start, len(ramp)))
-    return Schedule.build(runs)
-
-
-def shortest_inserted(instance: Instance) -> Schedule:
-    """Requests inserted shortest first."""
-    return inserted(instance, np.lexsort((instance.arrival, instance.output)).tolist())
 
 
 class _Search:
@@ -65,46 +53,49 @@ class _Search:
         self.extra = int((instance.output - instance.arrival).sum())
         """Total latency less the sum of starts."""
         self.nodes = 0
+        self.moves = Moves(instance, best.options.seed)
+        best.offer(self.moves.schedule)
 
     def run(self) -> None:
-        """Bound, then pass after pass."""
-        instance = self.instance
-        assert self.best.schedule is not None
-        known = self.best.schedule
-        end = int((known.start + known.tokens).max()) + instance.memory // 2
-        spare = int(self.best.value) - self.extra - int(instance.arrival.sum())
-        rounds = int(instance.arrival.max()) + spare + 1  # later starts exceed the incumbent
-        last = np.maximum(instance.arrival, end - instance.output)
-        deadline = self.best.part(self.params.bound_share)
-        self.costs = reduced_costs(instance, last, rounds, deadline)
+        """Anneal, bound, then pass after pass."""
+        one, params, moves = self.instance, self.params, self.moves
+        hot, patience = params.hot * float(one.output.mean()), params.patience * one.requests
+        anneal(
+            moves, self.best.part(params.anneal_share), best=float(moves.best.sum()),
+            temperature=(hot, 0.1 * hot), patience=patience, most=5 * patience, batch=200,
+        )  # fmt: skip
+        self.best.offer(moves.schedule)
+        end = int((moves.best + one.output).max()) + one.memory // 2
+        spare = int(self._value) - int(one.arrival.sum())
+        rounds = int(one.arrival.max()) + spare + 1  # later starts exceed the incumbent
+        last = np.maximum(one.arrival, end - one.output)
+        self.costs = reduced_costs(one, last, rounds, self.best.deadline)
         self.best.raise_bound(self.costs.value + self.extra - ROUNDING)
-        width = float(self.params.width)
-        while instance.requests <= MOST_REQUESTS and not self.best.over:
+        width = float(params.width)
+        while one.requests <= MOST_REQUESTS and not self.best.over:
             self.best.raise_bound(self.walk(int(width)) + self.extra - ROUNDING)
-            width *= self.params.growth
+            width *= params.growth
 
     def walk(self, width: int) -> float:
         """One pass; return a bound on the sum of starts of what it dropped, or the incumbent's."""
-        instance, costs = self.instance, self.costs
-        first = blank(1, int(instance.output.max()))
-        first.waiting[0] = (1 << instance.requests) - 1
-        first.now[0] = instance.arrival.min()
+        first = blank(1, int(self.instance.output.max()), len(self.costs.pair_price))
+        first.waiting[0] = (1 << self.instance.requests) - 1
+        first.now[0], first.reduced[0] = self.instance.arrival.min(), self.costs.constant
         layers, dropped = [first], math.inf
-        for _ in range(instance.requests):
-            found, lost = self._successors(layers[-1], costs)
-            dropped = min(dropped, lost)
+        for _ in range(self.instance.requests):
+            found, lost = self._successors(layers[-1])
             if self.best.deadline.over():
-                return min(dropped, float(found.bound.min(initial=math.inf)), self._value)
+                return min(dropped, lost, float(found.bound.min(initial=math.inf)), self._value)
             self.nodes += len(found.now)
             order = np.lexsort((found.now, found.total, found.waiting))
             kept = np.zeros(len(order), dtype=np.bool_)
             undominated(found, order, kept, self.params.compared)
             found = found.take(np.flatnonzero(kept))
-            found, lost = _narrowed(found, width)
-            dropped = min(dropped, lost)
-            layers.append(found)
-        for k in np.argsort(layers[-1].total, kind="stable")[:1].tolist():
-            self.best.offer(self._schedule(layers, k))
+            found = found.take(np.argsort(found.bound, kind="stable"))
+            dropped = min(dropped, lost, float(found.bound[width:].min(initial=math.inf)))
+            layers.append(found.take(slice(0, width)))
+        if len(layers[-1].now):
+            self.best.offer(self._schedule(layers))
         return min(dropped, self._value)
 
     @property
@@ -112,47 +103,30 @@ class _Search:
         """The incumbent's sum of starts."""
         return self.best.value - self.extra
 
-    def _successors(self, states: States, costs: ReducedCosts) -> tuple[States, float]:
-        """The successors of a layer, and the least bound of those dropped for want of room."""
-        instance, least, lost = self.instance, costs.least, math.inf
-        begin, wait, parts, held = 0, 0, [], 0
-        limit = self._value - 1 + ROUNDING
-        while begin < len(states.now):
-            if self.best.deadline.over():
-                lost = min(lost, float(states.bound[begin:].min()))
-                break
-            out = blank(BUFFER, states.load.shape[1])
-            count, begin, wait = expand(
-                states, begin, wait, out, costs.cost, least, costs.constant, instance.prompt,
-                instance.output, instance.memory, limit,
+    def _successors(self, states: States) -> tuple[States, float]:
+        """The successors of a layer, and the least bound of the states not expanded."""
+        one, begin, count = self.instance, 0, 0
+        size = max(self.params.most_states, self.costs.cost.size)
+        out = blank(size, states.load.shape[1], states.closed.shape[1])
+        while begin < len(states.now) and not self.best.deadline.over():
+            written, after = expand(
+                states, begin, min(begin + CHUNK, len(states.now)), out.take(slice(count, None)),
+                self.costs, one.prompt, one.output, one.memory, self._value - 1 + ROUNDING,
             )  # fmt: skip
-            parts.append(out.take(slice(0, count)))
-            held += count
-            if held > self.params.most_states:
-                joined, dropped = _narrowed(_joined(parts), self.params.most_states // 2)
-                parts, held, lost = [joined], len(joined.now), min(lost, dropped)
-        return (_joined(parts) if parts else states.take(slice(0, 0))), lost
+            count += written
+            if after == begin:
+                break
+            begin = after
+        return out.take(slice(0, count)), float(states.bound[begin:].min(initial=math.inf))
 
-    def _schedule(self, layers: list[States], k: int) -> Schedule:
-        """The schedule that ends in a state of the last layer."""
-        runs = []
+    def _schedule(self, layers: list[States]) -> Schedule:
+        """The best schedule of the last layer."""
+        runs, k = [], int(layers[-1].total.argmin())
         for layer in reversed(layers[1:]):
             i = int(layer.request[k])
             runs.append((i, int(layer.now[k]), int(self.instance.output[i])))
             k = int(layer.parent[k])
         return Schedule.build(runs)
-
-
-def _joined(parts: list[States]) -> States:
-    return States(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
-
-
-def _narrowed(states: States, width: int) -> tuple[States, float]:
-    """The states with the least bounds, and the least bound of the others."""
-    if len(states.now) <= width:
-        return states, math.inf
-    order = np.argpartition(states.bound, width)
-    return states.take(order[:width]), float(states.bound[order[width:]].min())
 
 
 def by_states(
@@ -170,7 +144,6 @@ def by_states(
         options, cost=partial(cost, instance), check=partial(check, instance), whole=True,
         start=start,
     )  # fmt: skip
-    best.offer(shortest_inserted(instance))
     search = _Search(instance, best, params)
 
     def answer() -> Answer:
@@ -185,7 +158,7 @@ METHODS = (
     ExactMethod(
         "by_states", by_states, "beyond the papers",
         "states in the order of starts with dominance, bounded by reduced costs of a relaxation "
-        "with cliques",
+        "with rows of pairs",
         LIMITS | GAPS | {"start", "on_progress"}, params=SearchParams,
     ),
 )  # fmt: skip

@@ -1,174 +1,127 @@
-"""Reduced costs of starts, from the linear relaxation with cliques."""
+"""Reduced costs of starts, from a linear relaxation with rows that exclude pairs of large requests.
+
+Of two requests that end d < s_i + o_i + s_j + o_j - M rounds apart, the second runs when the first
+ends, and both overload the memory then. Therefore at most one request ends less than
+s_i + o_i - M / 2 rounds from any moment: a row for every moment, at rounds and halves of rounds.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, vstack
+from scipy.sparse import csr_array
 
-from formulations.llm_inference.hindsight import Starts, program
+from formulations.llm_inference.exact.states import MOST_REQUESTS, Costs
 from formulations.llm_inference.instance import Instance, Integers
+from optsched.instances.arrays import ranges
+from optsched.model import Model
 from optsched.solve import solve
 from optsched.solvers.deadline import Deadline
 
 Floats = NDArray[np.float64]
-Booleans = NDArray[np.bool_]
 
-VIOLATED = 1e-3
-"""Least violation of a clique that is added."""
-ROUNDS = 80
-"""Most rounds of cliques."""
-PER_ROUND = 60
-"""Most cliques added in a round."""
-GAIN = 2e-4
-"""Relative gain over ``PATIENCE`` rounds below which they end."""
-PATIENCE = 6
+MOST_COLUMNS = 40_000
+"""Starts in the program; if there are more, only every b-th, and rows are added up by b rounds."""
+MOST_PAIRS = 192
+"""Rows of pairs whose prices the search over states gives back, those with the largest."""
 
 
-@dataclass(frozen=True)
-class ReducedCosts:
-    """A Lagrangian bound: sum of starts >= sum of their reduced costs + constant."""
+class Rows:
+    """A row per moment: request i, started in round t, uses rows t + first[i] to t + end[i] - 1.
 
-    cost: Floats
-    """Of each request and start, shape (requests, rounds)."""
-    constant: float
-
-    @property
-    def least(self) -> Floats:
-        """Least reduced cost of each request from each round on, shape (requests, rounds)."""
-        return np.minimum.accumulate(self.cost[:, ::-1], axis=1)[:, ::-1]
-
-    @property
-    def value(self) -> float:
-        """The bound on the sum of starts."""
-        return float(self.least[:, 0].sum()) + self.constant
-
-
-def conflicts(instance: Instance) -> Booleans:
-    """Whether i and j overload the memory if j starts d rounds after i, by (i, j, d).
-
-    The last axis has d = -D..D, D the longest output less 1. Memory peaks where the first of both
-    ends.
+    Args:
+        first: shape (requests,).
+        end: shape (requests,); not above ``first`` for a request that uses none.
+        size: use of the first row, shape (requests,).
+        slope: what each next row is used more.
+        capacity: of each row.
     """
-    prompt, output = instance.prompt, instance.output
-    reach = int(output.max()) - 1
-    d = np.arange(reach + 1)
-    s, o = prompt[:, None, None], output[:, None, None]
-    other, end = prompt[None, :, None], output[None, :, None] + d
-    at_first = s + o + other + o - d  # i ends no later
-    at_second = other + output[None, :, None] + s + end
-    after = (d < o) & (np.where(end >= o, at_first, at_second) > instance.memory)
-    return np.concatenate([after.transpose(1, 0, 2)[:, :, :0:-1], after], axis=2)
+
+    def __init__(
+        self, first: Integers, end: Integers, size: Integers, slope: int, capacity: int
+    ) -> None:
+        self.first, self.end = first, np.maximum(first, end)
+        self.size, self.slope, self.capacity = size, slope, capacity
+
+    def matrix(self, request: Integers, start: Integers, step: int) -> csr_array:
+        """Use by columns, rows added up by ``step``."""
+        column, row = ranges(start + self.first[request], start + self.end[request])
+        at = row - start[column] - self.first[request[column]]
+        use = self.size[request[column]] + self.slope * at
+        shape = (int(row.max(initial=0)) // step + 1, len(start))
+        return csr_array((use.astype(float), (row // step, column)), shape=shape)
+
+    def priced(self, i: int, price: Floats, rounds: int) -> Floats:
+        """What request ``i`` pays, by start."""
+        use = self.size[i] + self.slope * np.arange(self.end[i] - self.first[i], dtype=float)
+        padded = np.zeros(rounds + int(self.end[i]))
+        padded[: len(price)] = price[: len(padded)]
+        paid = np.correlate(padded[self.first[i] :], use) if len(use) else np.zeros(rounds)
+        return np.asarray(paid[:rounds])
 
 
-def reduced_costs(
-    instance: Instance, last: Integers, rounds: int, deadline: Deadline
-) -> ReducedCosts:
+def memory_rows(instance: Instance) -> Rows:
+    """(H2)."""
+    first = np.zeros(instance.requests, dtype=np.int64)
+    return Rows(first, instance.output, instance.prompt + 1, 1, instance.memory)
+
+
+def pair_rows(instance: Instance, half: int) -> Rows:
+    """Rows that one request uses at most; ``half`` is 1 for moments between rounds."""
+    # the second is known to run only if the first leaves no room for its prompt
+    most = instance.memory - instance.prompt.max()
+    reach = 2 * np.minimum(instance.prompt + instance.output, most) - instance.memory
+    first = (2 * instance.output - half - reach) // 2 + 1
+    end = -((half - 2 * instance.output - reach) // 2)
+    first, end = np.where(reach > 0, (first, end), 0)
+    shift = min(0, int(first.min()))
+    return Rows(first - shift, end - shift, np.ones_like(first), 0, 1)
+
+
+def reduced_costs(instance: Instance, last: Integers, rounds: int, deadline: Deadline) -> Costs:
     """Return reduced costs of all starts before ``rounds``.
 
     Args:
         instance: the requests and the worker.
         last: latest start of each request in the program; the bound holds for later ones, too.
         rounds: how many starts of each request.
-        deadline: of the rounds of cliques.
+        deadline: of the program.
     """
-    columns = Starts(instance, instance.arrival, last)
-    apart = conflicts(instance)
-    cliques = csr_array((0, len(columns.end)))
-    none = np.zeros(0)
-    best, values = _priced(columns, none, cliques, none, rounds), []
-    for _ in range(ROUNDS):
-        model = program(columns, instance.memory)
-        if cliques.shape[0]:
-            model.add("cliques", cliques @ model["x"] <= 1)
-        found = solve(model.relax(), "highs", time_limit=max(0.1, deadline.within(1.0) or 1e9))
-        if "H2" not in found.duals:
-            break
-        price = np.maximum(0.0, -np.asarray(found.dual("H2")))
-        clique_price = (
-            np.maximum(0.0, -np.asarray(found.dual("cliques"))) if cliques.shape[0] else np.zeros(0)
-        )
-        made = _priced(columns, price, cliques, clique_price, rounds)
-        best = max(best, made, key=lambda one: one.value)
-        values.append(best.value)
-        if deadline.over() or (
-            len(values) > PATIENCE and values[-1] < values[-1 - PATIENCE] * (1 + GAIN)
-        ):
-            break
-        new = _separate(columns, apart, np.asarray(found["x"]))
-        if not len(new):
-            break
-        tight = clique_price > 0 if len(clique_price) else np.zeros(0, dtype=bool)
-        cliques = csr_array(vstack([cliques[tight], _rows(new, len(columns.end))]))
-    return best
+    step = 1 + int((last - instance.arrival + 1).sum()) // MOST_COLUMNS
+    request, number = ranges(np.zeros_like(last), (last - instance.arrival) // step + 1)
+    start = instance.arrival[request] + step * number
+    kinds = [memory_rows(instance), pair_rows(instance, 0), pair_rows(instance, 1)]
+    model = Model("LLM inference, relaxation")
+    x = model.continuous("x", len(start), lower=0)
+    once = csr_array((np.ones(len(start)), (request, np.arange(len(start)))))
+    model.add("once", once @ x == 1)
+    for k, kind in enumerate(kinds):
+        model.add(f"rows {k}", kind.matrix(request, start, step) @ x <= kind.capacity * step)
+    model.minimize(x @ start.astype(float))
+    found = solve(model, "highs", time_limit=max(0.1, deadline.within(1.0) or 1e9))
+    prices = [np.zeros(0) for _ in kinds]
+    if "once" in found.duals:
+        duals = [np.maximum(0.0, -np.asarray(found.dual(f"rows {k}"))) for k in range(len(kinds))]
+        prices = [np.repeat(dual, step) for dual in duals]
+    return _priced(instance, kinds, prices, rounds)
 
 
-def _priced(
-    columns: Starts, price: Floats, cliques: csr_array, clique_price: Floats, rounds: int
-) -> ReducedCosts:
-    """The Lagrangian of (H2) and the cliques at these prices >= 0, with starts of all rounds."""
-    instance = columns.instance
-    padded = np.zeros(max(rounds, len(price)) + int(instance.output.max()))
-    padded[: len(price)] = price
-    cost = np.empty((instance.requests, rounds))
-    for i in range(instance.requests):
-        ramp = instance.prompt[i] + np.arange(1.0, instance.output[i] + 1)
-        cost[i] = np.arange(rounds) + np.correlate(padded, ramp)[:rounds]
-    request, start = columns.columns
-    inside = start < rounds
-    cost[request[inside], start[inside]] += (cliques.T @ clique_price)[inside]
-    cost[np.arange(rounds) < instance.arrival[:, None]] = np.inf
-    return ReducedCosts(cost, -float(price.sum() * instance.memory + clique_price.sum()))
-
-
-def _separate(columns: Starts, apart: Booleans, x: Floats) -> list[Integers]:
-    """Return violated cliques of starts that exclude each other, grown greedily."""
-    request, start = columns.columns
-    reach = apart.shape[2] // 2
-
-    def meet(k: int, among: Integers) -> Booleans:
-        """Which of some columns exclude column k."""
-        d = start[among] - start[k]
-        close = np.abs(d) <= reach
-        pair = apart[request[k], request[among], np.clip(d, -reach, reach) + reach]
-        return np.asarray((request[among] == request[k]) | (close & pair))
-
-    support = np.flatnonzero(x > 1e-6)
-    support = support[np.argsort(-x[support], kind="stable")]
-    matrix = np.array([meet(k, support) for k in support.tolist()])
-    found: dict[tuple[int, ...], float] = {}
-    for seed in range(len(support)):
-        members, still = [seed], matrix[seed].copy()
-        still[seed] = False
-        while still.any():
-            k = int(np.argmax(still))  # the largest value first
-            members.append(k)
-            still &= matrix[k]
-            still[k] = False
-        clique = tuple(sorted(support[members].tolist()))
-        weight = float(x[list(clique)].sum())
-        if weight > 1 + VIOLATED:
-            found[clique] = weight
-    every = np.arange(len(start))
-    lifted = []
-    for clique in sorted(found, key=lambda c: -found[c])[:PER_ROUND]:
-        still = np.logical_and.reduce([meet(k, every) for k in clique])
-        still[list(clique)] = False
-        grown = list(clique)
-        while still.any():
-            k = int(np.argmax(still))
-            grown.append(k)
-            still &= meet(k, every)
-            still[k] = False
-        lifted.append(np.array(grown))
-    return lifted
-
-
-def _rows(cliques: list[Integers], columns: int) -> csr_array:
-    """Cliques as rows of a matrix."""
-    sizes = [len(clique) for clique in cliques]
-    row = np.repeat(np.arange(len(cliques)), sizes)
-    entries = (np.ones(len(row)), (row, np.concatenate(cliques)))
-    return csr_array(entries, shape=(len(cliques), columns))
+def _priced(instance: Instance, kinds: list[Rows], prices: list[Floats], rounds: int) -> Costs:
+    """The Lagrangian of the rows at these prices >= 0, with starts of all rounds."""
+    n, every = instance.requests, np.arange(rounds)
+    both = list(zip(kinds, prices, strict=True))
+    cost = np.array([every + sum(k.priced(i, p, rounds) for k, p in both) for i in range(n)])
+    cost[every < instance.arrival[:, None]] = np.inf
+    constant = -sum(k.capacity * float(p.sum()) for k, p in both)
+    memory = np.zeros(rounds)
+    memory[: len(prices[0])] = prices[0][:rounds]
+    pairs = [(p[u], k, u) for k, p in both[1:] for u in np.flatnonzero(p).tolist()]
+    pairs = sorted(pairs, key=lambda pair: -pair[0])[: MOST_PAIRS if n <= MOST_REQUESTS else 0]
+    latest, before = (
+        np.array([(u - k.first, u - k.end) for _, k, u in pairs]).reshape(-1, 2, n).swapaxes(0, 1)
+    )
+    least = np.ascontiguousarray(np.minimum.accumulate(cost[:, ::-1], axis=1)[:, ::-1])
+    pair_price = np.array([p for p, _, _ in pairs])
+    return Costs(
+        cost, least, memory, pair_price, latest.astype(np.int64), before.astype(np.int64), constant
+    )

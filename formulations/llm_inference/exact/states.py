@@ -13,6 +13,36 @@ from optsched.jit import njit_cached
 Floats = NDArray[np.float64]
 
 
+MOST_REQUESTS = 62
+"""Requests of a state, a bit each."""
+
+
+class Costs(NamedTuple):
+    """A Lagrangian bound: sum of starts >= sum of their reduced costs + constant.
+
+    A row gives its price back for what remains unused when no request that waits can use it.
+    """
+
+    cost: Floats
+    """Reduced cost of each request and start, shape (requests, rounds)."""
+    least: Floats
+    """Least reduced cost of each request from each round on, shape (requests, rounds)."""
+    price: Floats
+    """Of a token in each round."""
+    pair_price: Floats
+    """Of rows that one request uses at most, shape (pairs,)."""
+    latest: Integers
+    """Latest start with which a request uses such a row, shape (pairs, requests)."""
+    before: Integers
+    """Latest start before those; ``latest`` for a request that uses none."""
+    constant: float
+
+    @property
+    def value(self) -> float:
+        """The bound on the sum of starts."""
+        return float(self.least[:, 0].sum()) + self.constant
+
+
 class States(NamedTuple):
     """States of one layer: all have started the same number of requests."""
 
@@ -23,11 +53,13 @@ class States(NamedTuple):
     total: Integers
     """Sum of the starts."""
     reduced: Floats
-    """Sum of their reduced costs."""
+    """Sum of their reduced costs, the constant, and what rows have given back."""
     bound: Floats
     """On the sum of all starts."""
     load: NDArray[np.int32]
     """Memory held from now on, shape (states, rounds)."""
+    closed: NDArray[np.bool_]
+    """Which rows of pairs are used or have given back, shape (states, pairs)."""
     parent: Integers
     """State of the layer before."""
     request: Integers
@@ -38,68 +70,94 @@ class States(NamedTuple):
         return States(*(column[chosen] for column in self))
 
 
-def blank(size: int, rounds: int) -> States:
+def blank(size: int, rounds: int, pairs: int) -> States:
     """Room for states."""
-    ints = [np.zeros(size, dtype=np.int64) for _ in range(5)]
-    return States(
-        ints[0], ints[1], ints[2], np.zeros(size), np.zeros(size),
-        np.zeros((size, rounds), dtype=np.int32), ints[3], ints[4],
-    )  # fmt: skip
+    now, total, waiting, parent, request = np.zeros((5, size), dtype=np.int64)
+    load = np.zeros((size, rounds), dtype=np.int32)
+    closed = np.zeros((size, pairs), dtype=np.bool_)
+    reduced, bound = np.zeros((2, size))
+    return States(waiting, now, total, reduced, bound, load, closed, parent, request)
+
+
+@njit_cached
+def fits(load: Integers, prompt: int, output: int, memory: int) -> bool:
+    """Whether a request fits beside a load from now on."""
+    for u in range(min(output, len(load)) - 1, -1, -1):
+        if load[u] + prompt + u + 1 > memory:
+            return False
+    return True
+
+
+@njit_cached
+def give_back(costs: Costs, closed: NDArray[np.bool_], now: int, waiting: int) -> float:
+    """Close the rows of pairs that no request that waits can use; return their prices."""
+    gain = 0.0
+    for c in range(len(closed)):
+        if closed[c]:
+            continue
+        idle = True
+        for j in range(costs.latest.shape[1]):
+            latest = costs.latest[c, j]
+            if waiting >> j & 1 and now <= latest and costs.before[c, j] < latest:
+                idle = False
+                break
+        if idle:
+            closed[c] = True
+            gain += costs.pair_price[c]
+    return gain
 
 
 @njit_cached
 def expand(
-    states: States, begin: int, begin_wait: int, out: States, cost: Floats, least: Floats,
-    constant: float, prompt: Integers, output: Integers, memory: int, limit: float,
-) -> tuple[int, int, int]:  # fmt: skip
-    """Write the successors whose bound is below a limit: any request, any wait.
+    states: States, begin: int, end: int, out: States, costs: Costs, prompt: Integers,
+    output: Integers, memory: int, limit: float,
+) -> tuple[int, int]:  # fmt: skip
+    """Write the successors of states begin to end - 1 whose bound is at most a limit.
 
     Returns:
-        How many; the state and wait to go on with when ``out`` is full.
+        How many; the state to go on with when ``out`` is full.
     """
-    count, rounds = 0, cost.shape[1]
-    n, width = len(prompt), states.load.shape[1]
-    for a in range(begin, len(states.now)):
-        wait = begin_wait if a == begin else 0
-        while True:
-            now = states.now[a] + wait
-            if now >= rounds:
-                break
-            rest = 0.0
+    n, rounds = costs.cost.shape
+    count, width = 0, states.load.shape[1]
+    for a in range(begin, end):
+        if count + n * rounds > len(out.now):
+            return count, a
+        waiting, closed, base = states.waiting[a], states.closed[a].copy(), states.reduced[a]
+        for now in range(states.now[a], rounds):
+            load = states.load[a, min(width, now - states.now[a]) :]
+            if now > states.now[a]:  # nothing that waits can use the round before
+                wait = now - states.now[a] - 1
+                held = states.load[a, wait] if wait < width else 0
+                base += costs.price[now - 1] * (memory - held)
+            base += give_back(costs, closed, now, waiting)
+            total = base
             for j in range(n):
-                if states.waiting[a] >> j & 1:
-                    rest += least[j, now]
-            if states.reduced[a] + rest + constant > limit:
+                if waiting >> j & 1:
+                    total += costs.least[j, now]
+            if total > limit:
                 break  # later starts cost more
-            if count + n > len(out.now):
-                return count, a, wait
             for j in range(n):
-                if not states.waiting[a] >> j & 1:
+                bound = total + costs.cost[j, now] - costs.least[j, now]
+                if not waiting >> j & 1 or bound > limit:
                     continue
-                bound = states.reduced[a] + cost[j, now] + constant + rest - least[j, now]
-                if bound > limit:
+                if not fits(load, prompt[j], output[j], memory):
                     continue
-                fits = True
-                for u in range(output[j]):
-                    held = states.load[a, u + wait] if u + wait < width else 0
-                    if held + prompt[j] + u + 1 > memory:
-                        fits = False
-                        break
-                if not fits:
+                used = out.closed[count]
+                for c in range(len(closed)):
+                    used[c] = closed[c] or costs.before[c, j] < now <= costs.latest[c, j]
+                gain = give_back(costs, used, now, waiting & ~(1 << j))
+                if bound + gain > limit:
                     continue
                 for u in range(width):
-                    held = states.load[a, u + wait] if u + wait < width else 0
+                    held = load[u] if u < len(load) else 0
                     out.load[count, u] = held + (prompt[j] + u + 1 if u < output[j] else 0)
-                out.waiting[count] = states.waiting[a] & ~(1 << j)
-                out.now[count] = now
-                out.total[count] = states.total[a] + now
-                out.reduced[count] = states.reduced[a] + cost[j, now]
-                out.bound[count] = bound
-                out.parent[count] = a
-                out.request[count] = j
+                out.waiting[count] = waiting & ~(1 << j)
+                out.now[count], out.total[count] = now, states.total[a] + now
+                out.reduced[count] = base + costs.cost[j, now] + gain
+                out.bound[count] = bound + gain
+                out.parent[count], out.request[count] = a, j
                 count += 1
-            wait += 1
-    return count, len(states.now), 0
+    return count, end
 
 
 @njit_cached

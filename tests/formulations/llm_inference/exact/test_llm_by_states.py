@@ -7,8 +7,10 @@ import pytest
 from llm_cases import FOUR, NO_ORDER, WAITING_HELPS, brute_force, drawn, schedule_of, tiny
 
 from formulations.llm_inference import PROBLEM
-from formulations.llm_inference.check import check, loads
-from formulations.llm_inference.exact.relaxation import conflicts, reduced_costs
+from formulations.llm_inference.check import check, cost, loads
+from formulations.llm_inference.exact import relaxation
+from formulations.llm_inference.exact.improve import Moves
+from formulations.llm_inference.exact.relaxation import pair_rows, reduced_costs
 from optsched.solvers.deadline import Deadline
 from optsched.solvers.options import Options
 
@@ -61,16 +63,36 @@ def test_more_requests_than_a_state_holds_are_bounded():
     assert 0 < found.bound <= found.objective
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_two_requests_conflict_where_their_memory_overflows(seed):
-    instance = tiny(seed, 4)
-    apart = conflicts(instance)
-    reach = apart.shape[2] // 2
-    for i, j in itertools.permutations(range(4), 2):
-        pair = instance.select({"requests": [i, j]})
-        for d in range(-reach, reach + 1):
-            made = schedule_of(pair, [max(0, -d), max(0, d)])
-            assert apart[i, j, d + reach] == (loads(pair, made).max() > instance.memory)
+@pytest.mark.parametrize("half", [0, 1])
+@pytest.mark.parametrize("seed", range(6))
+def test_no_schedule_has_two_requests_in_a_row_of_pairs(seed, half):
+    instance = tiny(seed, 3)
+    rows, used = pair_rows(instance, half), 0
+    for starts in itertools.product(range(9), repeat=3):
+        made = schedule_of(instance, starts)
+        if loads(instance, made).max() <= instance.memory:
+            use = rows.matrix(np.arange(3), np.array(starts), 1).sum(axis=1)
+            used = max(used, int(use.max()))
+    assert used <= 1
+
+
+def test_the_annealing_keeps_to_the_memory_and_never_ends_above_its_beginning():
+    instance = drawn(3, requests=12, arrivals="poisson")
+    moves = Moves(instance, 0)
+    first = cost(instance, moves.schedule)
+    for temperature in (50.0, 5.0, 0.5):
+        moves.steps(2000, temperature)
+        assert check(instance, moves.schedule) == []
+        assert moves.schedule.start.sum() == moves.best.sum()
+    assert cost(instance, moves.schedule) < first
+
+
+def test_prices_of_rows_added_up_still_bound_the_optimum(monkeypatch):
+    instance = drawn(2, requests=6)
+    optimum = solved(instance).objective
+    monkeypatch.setattr(relaxation, "MOST_COLUMNS", 40)
+    coarse = solved(instance)
+    assert coarse.objective == coarse.bound == optimum
 
 
 @pytest.mark.parametrize("seed", range(4))
