@@ -5,13 +5,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from formulations.llm_inference.exact.states import Floats
 from formulations.llm_inference.instance import Instance, Integers
 from formulations.llm_inference.schedule import Schedule
 from optsched.jit import njit_cached
-
-Floats = NDArray[np.float64]
 
 MOST_REMOVED = 5
 """Requests that a step removes."""
@@ -20,70 +18,53 @@ WAITS = 0.3
 
 
 @njit_cached
-def first_fit(load: Integers, start: int, prompt: int, output: int, memory: int) -> int:
-    """Return the first round from ``start`` on in which a request fits beside the load."""
-    fits = False
-    while not fits:
-        fits = True
-        for u in range(start + output - 1, start - 1, -1):
-            over = load[u] + prompt + 1 + u - start - memory
-            if over > 0:  # a later start is smaller in this round
-                start += min(over, u + 1 - start)
-                fits = False
-                break
+def insert(load: Integers, start: int, prompt: int, output: int, memory: int) -> int:
+    """Add a request to the load in the first round from ``start`` on that fits; return it."""
+    u = start + output - 1
+    while u >= start:
+        over = load[u] + prompt + 1 + u - start - memory
+        if over > 0:  # a later start is smaller in this round
+            start += min(over, u + 1 - start)
+            u = start + output
+        u -= 1
+    for u in range(output):
+        load[start + u] += prompt + u + 1
     return start
 
 
 @njit_cached
-def place(load: Integers, start: int, prompt: int, output: int, sign: int) -> None:
-    """Add a request to the load, or take it from there."""
-    for u in range(output):
-        load[start + u] += sign * (prompt + u + 1)
-
-
-@njit_cached
 def destroy_repair(
-    starts: Integers, load: Integers, best: Integers, least: int, arrival: Integers,
-    prompt: Integers, output: Integers, memory: int, draws: Floats, temperature: float,
+    starts: Integers, load: Integers, best: Integers, arrival: Integers, prompt: Integers,
+    output: Integers, memory: int, draws: Floats, temperature: float,
 ) -> int:  # fmt: skip
     """Remove some requests and insert them again, a step per row of ``draws``.
 
     Returns:
         The least sum of starts met, whose starts are in ``best``.
     """
-    n, total = len(starts), starts.sum()
-    old = np.zeros(MOST_REMOVED, dtype=np.int64)
-    chosen = np.zeros(MOST_REMOVED, dtype=np.int64)
+    total, least = starts.sum(), best.sum()
     for step in range(len(draws)):
-        draw = draws[step]
-        removed, change = 0, 0
-        for k in range(1 + int(draw[0] * MOST_REMOVED)):
-            i = int(draw[2 + k] * n)
-            if i not in chosen[:removed]:
-                chosen[removed], old[removed] = i, starts[i]
-                place(load, starts[i], prompt[i], output[i], -1)
-                removed += 1
+        draw, old, old_load = draws[step], starts.copy(), load.copy()
+        chosen = np.zeros(MOST_REMOVED, dtype=np.int64)
+        removed = 1 + int(draw[0] * MOST_REMOVED)
         for k in range(removed):
-            i, wait = chosen[k], draw[2 + MOST_REMOVED + k]
-            at = first_fit(load, arrival[i], prompt[i], output[i], memory)
-            if wait < WAITS:
-                later = at + 1 + int(wait / WAITS * output[i])
-                at = first_fit(load, later, prompt[i], output[i], memory)
-            starts[i] = at
-            place(load, at, prompt[i], output[i], 1)
-            change += at - old[k]
-        if change <= -temperature * math.log(1.0 - draw[1]):
-            total += change
-            if total < least:
-                least = total
-                best[:] = starts
+            i = chosen[k] = int(draw[2 + k] * len(starts))
+            for u in range(output[i] if starts[i] >= 0 else 0):
+                load[starts[i] + u] -= prompt[i] + u + 1
+            starts[i] = -1
+        for k in range(removed):
+            i, wait = chosen[k], draw[2 + MOST_REMOVED + k] / WAITS
+            if starts[i] < 0:
+                first = arrival[i] + (1 + int(wait * output[i]) if wait < 1 else 0)
+                starts[i] = insert(load, first, prompt[i], output[i], memory)
+        change = starts.sum() - total
+        if change > -temperature * math.log(1.0 - draw[1]):
+            starts[:], load[:] = old, old_load
             continue
-        for k in range(removed):
-            i = chosen[k]
-            place(load, starts[i], prompt[i], output[i], -1)
-            starts[i] = old[k]
-        for k in range(removed):
-            place(load, old[k], prompt[chosen[k]], output[chosen[k]], 1)
+        total += change
+        if total < least:
+            least = total
+            best[:] = starts
     return int(least)
 
 
@@ -92,24 +73,22 @@ class Moves:
 
     def __init__(self, instance: Instance, seed: int) -> None:
         self.instance, self.rng = instance, np.random.default_rng(seed)
-        # an insertion may come after all others, with one more wait
-        longest = int(instance.output.max())
-        self.load = np.zeros(instance.horizon + 4 * longest + 1, dtype=np.int64)
+        longest = int(instance.output.max())  # each of those removed may wait longer than needed
+        size = instance.horizon + (2 + MOST_REMOVED) * longest
+        self.load = np.zeros(size, dtype=np.int64)
         self.starts = np.zeros(instance.requests, dtype=np.int64)
+        columns = (instance.arrival, instance.prompt, instance.output)
         for i in np.lexsort((instance.arrival, instance.output)).tolist():
-            request = int(instance.prompt[i]), int(instance.output[i])
-            first = int(instance.arrival[i])
-            self.starts[i] = at = first_fit(self.load, first, *request, instance.memory)
-            place(self.load, at, *request, 1)
+            request = (int(column[i]) for column in columns)
+            self.starts[i] = insert(self.load, *request, instance.memory)
         self.best = self.starts.copy()
 
     def steps(self, count: int, temperature: float) -> float:
         """Take so many steps; the best schedule is kept."""
-        one = self.instance
-        draws = self.rng.random((count, 2 + 2 * MOST_REMOVED))
+        one, draws = self.instance, self.rng.random((count, 2 + 2 * MOST_REMOVED))
         return destroy_repair(
-            self.starts, self.load, self.best, int(self.best.sum()), one.arrival, one.prompt,
-            one.output, one.memory, draws, temperature,
+            self.starts, self.load, self.best, one.arrival, one.prompt, one.output, one.memory,
+            draws, temperature,
         )  # fmt: skip
 
     def keep(self) -> None:

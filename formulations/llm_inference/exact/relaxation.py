@@ -7,18 +7,17 @@ s_i + o_i - M / 2 rounds from any moment: a row for every moment, at rounds and 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from formulations.llm_inference.exact.states import MOST_REQUESTS, Costs
+from formulations.llm_inference.exact.states import MOST_REQUESTS, Costs, Floats
 from formulations.llm_inference.instance import Instance, Integers
 from optsched.instances.arrays import ranges
 from optsched.model import Model
 from optsched.solve import solve
 from optsched.solvers.deadline import Deadline
-
-Floats = NDArray[np.float64]
 
 MOST_COLUMNS = 40_000
 """Starts in the program; if there are more, only every b-th, and rows are added up by b rounds."""
@@ -26,22 +25,17 @@ MOST_PAIRS = 192
 """Rows of pairs whose prices the search over states gives back, those with the largest."""
 
 
+@dataclass
 class Rows:
-    """A row per moment: request i, started in round t, uses rows t + first[i] to t + end[i] - 1.
+    """A row per moment: request i, started in round t, uses rows t + first[i] to t + end[i] - 1."""
 
-    Args:
-        first: shape (requests,).
-        end: shape (requests,); not above ``first`` for a request that uses none.
-        size: use of the first row, shape (requests,).
-        slope: what each next row is used more.
-        capacity: of each row.
-    """
-
-    def __init__(
-        self, first: Integers, end: Integers, size: Integers, slope: int, capacity: int
-    ) -> None:
-        self.first, self.end = first, np.maximum(first, end)
-        self.size, self.slope, self.capacity = size, slope, capacity
+    first: Integers
+    end: Integers
+    size: Integers
+    """Use of the first row."""
+    slope: int
+    """What each next row is used more."""
+    capacity: int
 
     def matrix(self, request: Integers, start: Integers, step: int) -> csr_array:
         """Use by columns, rows added up by ``step``."""
@@ -73,7 +67,7 @@ def pair_rows(instance: Instance, half: int) -> Rows:
     reach = 2 * np.minimum(instance.prompt + instance.output, most) - instance.memory
     first = (2 * instance.output - half - reach) // 2 + 1
     end = -((half - 2 * instance.output - reach) // 2)
-    first, end = np.where(reach > 0, (first, end), 0)
+    first, end = np.where(reach > 0, (first, np.maximum(first, end)), 0)
     shift = min(0, int(first.min()))
     return Rows(first - shift, end - shift, np.ones_like(first), 0, 1)
 
@@ -87,23 +81,21 @@ def reduced_costs(instance: Instance, last: Integers, rounds: int, deadline: Dea
         rounds: how many starts of each request.
         deadline: of the program.
     """
-    step = 1 + int((last - instance.arrival + 1).sum()) // MOST_COLUMNS
-    request, number = ranges(np.zeros_like(last), (last - instance.arrival) // step + 1)
+    span = last - instance.arrival
+    step = 1 + int((span + 1).sum()) // MOST_COLUMNS
+    request, number = ranges(np.zeros_like(last), span // step + 1)
     start = instance.arrival[request] + step * number
     kinds = [memory_rows(instance), pair_rows(instance, 0), pair_rows(instance, 1)]
     model = Model("LLM inference, relaxation")
     x = model.continuous("x", len(start), lower=0)
-    once = csr_array((np.ones(len(start)), (request, np.arange(len(start)))))
-    model.add("once", once @ x == 1)
+    model.add("once", csr_array((np.ones(len(start)), (request, np.arange(len(start))))) @ x == 1)
     for k, kind in enumerate(kinds):
         model.add(f"rows {k}", kind.matrix(request, start, step) @ x <= kind.capacity * step)
     model.minimize(x @ start.astype(float))
     found = solve(model, "highs", time_limit=max(0.1, deadline.within(1.0) or 1e9))
-    prices = [np.zeros(0) for _ in kinds]
-    if "once" in found.duals:
-        duals = [np.maximum(0.0, -np.asarray(found.dual(f"rows {k}"))) for k in range(len(kinds))]
-        prices = [np.repeat(dual, step) for dual in duals]
-    return _priced(instance, kinds, prices, rounds)
+    known = "once" in found.duals
+    duals = [-np.asarray(found.dual(f"rows {k}")) if known else np.zeros(0) for k in range(3)]
+    return _priced(instance, kinds, [np.repeat(np.maximum(0.0, d), step) for d in duals], rounds)
 
 
 def _priced(instance: Instance, kinds: list[Rows], prices: list[Floats], rounds: int) -> Costs:
@@ -112,16 +104,12 @@ def _priced(instance: Instance, kinds: list[Rows], prices: list[Floats], rounds:
     both = list(zip(kinds, prices, strict=True))
     cost = np.array([every + sum(k.priced(i, p, rounds) for k, p in both) for i in range(n)])
     cost[every < instance.arrival[:, None]] = np.inf
+    least = np.ascontiguousarray(np.minimum.accumulate(cost[:, ::-1], axis=1)[:, ::-1])
     constant = -sum(k.capacity * float(p.sum()) for k, p in both)
     memory = np.zeros(rounds)
     memory[: len(prices[0])] = prices[0][:rounds]
     pairs = [(p[u], k, u) for k, p in both[1:] for u in np.flatnonzero(p).tolist()]
     pairs = sorted(pairs, key=lambda pair: -pair[0])[: MOST_PAIRS if n <= MOST_REQUESTS else 0]
-    latest, before = (
-        np.array([(u - k.first, u - k.end) for _, k, u in pairs]).reshape(-1, 2, n).swapaxes(0, 1)
-    )
-    least = np.ascontiguousarray(np.minimum.accumulate(cost[:, ::-1], axis=1)[:, ::-1])
-    pair_price = np.array([p for p, _, _ in pairs])
-    return Costs(
-        cost, least, memory, pair_price, latest.astype(np.int64), before.astype(np.int64), constant
-    )
+    ends = np.array([(u - k.first, u - k.end) for _, k, u in pairs], dtype=np.int64)
+    latest, before = ends.reshape(-1, 2, n).swapaxes(0, 1).copy()
+    return Costs(cost, least, memory, np.array([p for p, _, _ in pairs]), latest, before, constant)

@@ -80,7 +80,7 @@ def blank(size: int, rounds: int, pairs: int) -> States:
 
 
 @njit_cached
-def fits(load: Integers, prompt: int, output: int, memory: int) -> bool:
+def fits(load: NDArray[np.int32], prompt: int, output: int, memory: int) -> bool:
     """Whether a request fits beside a load from now on."""
     for u in range(min(output, len(load)) - 1, -1, -1):
         if load[u] + prompt + u + 1 > memory:
