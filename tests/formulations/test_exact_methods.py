@@ -19,6 +19,7 @@ SMALL = {
     "aerialedge": {"kind": "hard", "tasks": 16},
     "batch": {"jobs": 5, "servers": 6, "types": 2, "time_scale": 0.05},
     "drp": {"jobs": 8},
+    "llm_inference": {"requests": 6},
     "okita": {"jobs": 2, "sites": 3, "horizon": 20},
     "preemptive": {"jobs": 5, "servers": 5, "types": 2, "span": 10, "time_scale": 0.03},
 }
@@ -34,6 +35,7 @@ METHODS = [
     ("drp", "soc"),
     ("dsrp", "problem_22_projected"),
     ("dsrp", "soc"),
+    ("llm_inference", "by_states"),
     ("okita", "problem_2_columns"),
     ("preemptive", "by_market"),
     ("preemptive", "offline"),

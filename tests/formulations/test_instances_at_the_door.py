@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from formulations import aerialedge, batch, drp, okita, preemptive
+from formulations import aerialedge, batch, drp, llm_inference, okita, preemptive
 from formulations.batch.instance import Instance as BatchInstance
 from optsched.cli import app
 from optsched.errors import InputError
@@ -22,9 +22,13 @@ from optsched.instances.fields import Field, field_table, fields_of
 from optsched.problem import problem
 
 PAPERS = {
-    paper.PROBLEM.name: paper.PROBLEM for paper in (aerialedge, batch, drp, okita, preemptive)
+    paper.PROBLEM.name: paper.PROBLEM
+    for paper in (aerialedge, batch, drp, llm_inference, okita, preemptive)
 }
-OPTIONS = {"aerialedge": {}, "drp": {"jobs": 3}, "batch": {"jobs": 4, "servers": 3}}
+OPTIONS = {
+    "aerialedge": {}, "drp": {"jobs": 3}, "batch": {"jobs": 4, "servers": 3},
+    "llm_inference": {"requests": 4},
+}  # fmt: skip
 
 
 @cache
@@ -154,7 +158,10 @@ def test_sizes_and_costs_that_no_search_can_add_up_are_refused(field, value):
         replace(made, **{field: changed})
 
 
-HEURISTICS = {"aerialedge": "aerialedge", "drp": "r_dr", "okita": "okita", "batch": "fifo"}
+HEURISTICS = {
+    "aerialedge": "aerialedge", "drp": "r_dr", "okita": "okita", "batch": "fifo",
+    "llm_inference": "mc_sf",
+}  # fmt: skip
 
 
 def places(document: Any, at: tuple[Any, ...] = ()) -> Any:
