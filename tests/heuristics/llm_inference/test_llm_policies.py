@@ -134,3 +134,37 @@ def test_a_policy_of_ones_own_decides_by_the_verbs_of_the_state():
     made = simulate(PROBLEM, FOUR, Earliest())
     assert not check(FOUR, made)
     assert starts(made, 4) == [0, 5, 7, 5]
+
+
+def long_one_first(n):
+    """A long request, and n whose prompts leave no room beside it."""
+    memory = n * n + 3
+    return Instance.build(
+        memory=memory, prompt=[1] + [memory - 2] * n, output=[memory - 1] + [1] * n
+    )
+
+
+def large_prompts_with_short_outputs(n):
+    """n requests that need all memory for a round, and n^2 small ones that need two rounds."""
+    memory = 3 * n * n
+    return Instance.build(
+        memory=memory, prompt=[memory - 1] * n + [1] * n * n, output=[1] * n + [2] * n * n
+    )
+
+
+@pytest.mark.parametrize(
+    ("policy", "family", "better"),
+    [
+        ("fcfs", long_one_first, "mc_sf"),
+        ("mc_sf", large_prompts_with_short_outputs, "longest_first"),
+    ],
+)
+def test_a_policy_exceeds_the_optimum_by_a_factor_that_grows(policy, family, better):
+    factors = []
+    for n in (4, 8, 16):
+        instance = family(n)
+        made, other = run(policy, instance), run(better, instance)
+        assert check(instance, made) == check(instance, other) == []
+        factors.append(cost(instance, made) / cost(instance, other))
+    assert np.all(np.diff(factors) > 0)
+    assert factors[-1] > 1.7 * factors[-2] > 2.5 * factors[0]
