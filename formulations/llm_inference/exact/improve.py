@@ -77,10 +77,11 @@ class Moves:
         size = instance.horizon + (2 + MOST_REMOVED) * longest
         self.load = np.zeros(size, dtype=np.int64)
         self.starts = np.zeros(instance.requests, dtype=np.int64)
-        columns = (instance.arrival, instance.prompt, instance.output)
         for i in np.lexsort((instance.arrival, instance.output)).tolist():
-            request = (int(column[i]) for column in columns)
-            self.starts[i] = insert(self.load, *request, instance.memory)
+            self.starts[i] = insert(
+                self.load, int(instance.arrival[i]), int(instance.prompt[i]),
+                int(instance.output[i]), instance.memory,
+            )  # fmt: skip
         self.best = self.starts.copy()
 
     def steps(self, count: int, temperature: float) -> float:

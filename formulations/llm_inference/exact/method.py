@@ -55,6 +55,7 @@ class _Search:
         self.nodes = 0
         self.moves = Moves(instance, best.options.seed)
         best.offer(self.moves.schedule)
+        best.raise_bound(float(instance.output.sum()))
 
     def run(self) -> None:
         """Anneal, bound, then pass after pass."""
