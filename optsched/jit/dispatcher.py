@@ -328,7 +328,11 @@ class Dispatcher:
         """
 
         def compile_or_wait(literal: tuple[Any, ...]) -> Any:
-            signature = tuple(map(_numba().types.unliteral, literal))
+            types = _numba().types
+            constant = types.IntegerLiteral, types.BooleanLiteral  # lists must stay what they are
+            signature = tuple(
+                types.unliteral(one) if isinstance(one, constant) else one for one in literal
+            )
             with _compiling(), _numba().core.compiler_lock.global_compiler_lock:
                 if _Held.by_this_process:
                     return load_or_compile(signature)
