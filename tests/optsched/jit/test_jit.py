@@ -317,6 +317,20 @@ def test_constants_of_a_type_share_machine_code(count, tmp_path, monkeypatch):
     assert len(count.machine.signatures) == 1
 
 
+def test_a_compiled_function_takes_a_list_of_another(tmp_path, monkeypatch):
+    source = "from optsched.jit import njit_cached\n"
+    source += "@njit_cached\ndef put(log, x):\n    log.append(x)\n"
+    source += "@njit_cached\ndef listed(x):\n    log = [0]\n    put(log, x)\n"
+    source += "    return len(log)\n"
+    (tmp_path / "listing.py").write_text(source)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "machine"))
+    monkeypatch.delitem(sys.modules, "listing", raising=False)
+    import listing
+
+    assert listing.listed.machine(3) == 2
+
+
 def test_a_limit_is_handed_on_to_other_threads():
     assert jit.limit_left() is None
     with jit.limited(60.0), jit.limited(100.0):
