@@ -292,22 +292,22 @@ def figures(paper: str) -> str:
     parts = []
     for one in declared(paper)[paper]:
         if one.missing:
-            text = f"Not drawn: {one.missing}"
+            text = f"{one.caption} Not drawn: {one.missing}"
         else:
-            text = "\n\n".join(shown(f"{paper}_{one.number}.png", ", ".join(one.series)))
+            text = shown(f"{paper}_{one.number}.png", ", ".join(one.series))
         if one.printed:
             text += "\n\nPrinted: " + "; ".join(dict.fromkeys(n.text for n in one.printed)) + "."
         parts.append(f"### Figure {one.number} {{#{paper}-{one.number}}}\n\n{text}")
     return "\n\n".join(parts)
 
 
-def shown(name: str, series: str) -> tuple[str, str]:
+def shown(name: str, series: str) -> str:
     """Return a picture of the gallery, and its caption with the version that drew it."""
     with Image.open(ROOT / "docs" / "assets" / "figures" / name) as picture:
         about, width, height = picture.info, picture.width, picture.height
     size = f"loading=lazy width={width} height={height}"
-    caption = f"{about['Description']} Drawn by {about['Software']}."
-    return f"![{series}](assets/figures/{name}){{{size}}}", caption
+    caption = f"{about['Description'].partition('. ')[2]} Drawn by {about['Software']}."
+    return f"![{series}](assets/figures/{name}){{{size}}}\n\n{caption}"
 
 
 def claims(paper: str) -> str:

@@ -141,7 +141,7 @@ class PaperFigure:
         lines = textwrap.wrap(caption, round(CAPTION_LETTERS * width))
         picture = Picture(layout="constrained")
         # the legend makes room within a part, the caption below it: in one they would overlap
-        body = picture.subfigures(1, 1)
+        body = picture.add_subfigure(picture.add_gridspec()[0, 0])
         picture.set_figwidth(width)
         for ax, name in zip(body.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
             here = points[points["panel"] == name]
@@ -166,7 +166,9 @@ class PaperFigure:
         if not self.over_time:
             ranked = points.sort_values("series", key=lambda s: s.map(self.series.index))
             ranked["y"] = ranked["y"].where(ranked["panel"] == panel)
-            means_against(ax, ranked, "x", "series", "y").get_legend().remove()
+            above = means_against(ax, ranked, "x", "series", "y").get_legend()
+            if above is not None:  # all panels share one
+                above.remove()
             return
         here = points[points["panel"] == panel]
         for name in here["series"].unique():
@@ -181,7 +183,9 @@ class PaperFigure:
         """Show every mean and mark; intervals of few values may reach beyond."""
         shown = np.concatenate([np.asarray(line.get_ydata(), float) for line in ax.get_lines()])
         shown = shown[np.isfinite(shown)]
-        bars = [path.vertices[:, 1] for bar in ax.collections for path in bar.get_paths()]
+        bars = [
+            np.asarray(path.vertices)[:, 1] for bar in ax.collections for path in bar.get_paths()
+        ]
         top = min(max(shown.max(), *(bar.max() for bar in bars), 0.0), CUT * shown.max())
         if self.logarithmic:
             ax.set_yscale("log", nonpositive="clip")
