@@ -32,7 +32,7 @@ from formulations.aerialedge.check import check, cost
 from formulations.aerialedge.generator import GeneratorOptions, generate
 from formulations.aerialedge.instance import Instance
 from formulations.aerialedge.schedule import Schedule
-from optsched.problem import Arrivals, Cards, Problem, later
+from optsched.problem import Arrivals, LazyMapping, Problem, later
 
 __all__ = ["PROBLEM", "Instance", "Schedule", "pack"]
 
@@ -65,7 +65,7 @@ PROBLEM = Problem(
     cost=cost,
     generate=generate,
     generator_options=GeneratorOptions,
-    formulations=Cards.of(
+    formulations=LazyMapping.of(
         "formulations.aerialedge",
         {
             "packing": "exact.method:PACKING",
@@ -79,7 +79,7 @@ PROBLEM = Problem(
     reference="packing",
     proof_model="arc_flow",
     unit="nodes",
-    bounds=Cards.of(
+    bounds=LazyMapping.of(
         "formulations.aerialedge",
         dict.fromkeys(("volume", "conflict", "steps", "patterns"), "bounds:BOUNDS"),
     ),

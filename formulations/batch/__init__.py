@@ -39,7 +39,7 @@ from formulations.batch.instance import Instance, by_worker_type
 from formulations.batch.metrics import MEASURES
 from formulations.batch.schedule import Schedule
 from formulations.common.calendar import Calendar
-from optsched.problem import Arrivals, Cards, ExactMethod, Formulation, Problem, later
+from optsched.problem import Arrivals, ExactMethod, Formulation, LazyMapping, Problem, later
 
 __all__ = ["COMPLETION", "PROBLEM", "Instance", "Schedule"]
 
@@ -57,7 +57,7 @@ _ROUND = {
 }
 
 
-def _of_jobs(objective: str, more: dict[str, str]) -> Cards[Formulation | ExactMethod]:
+def _of_jobs(objective: str, more: dict[str, str]) -> LazyMapping[Formulation | ExactMethod]:
     """Return the models of (2) with one objective, and others."""
     places = {
         "problem_2_offline": "exact.method",
@@ -69,7 +69,7 @@ def _of_jobs(objective: str, more: dict[str, str]) -> Cards[Formulation | ExactM
         "problem_2_columns": "exact.columns",
     }
     own = {name: f"{module}:{objective}" for name, module in places.items()}
-    return Cards.of("formulations.batch", own | more)
+    return LazyMapping.of("formulations.batch", own | more)
 
 
 _CALENDAR = Calendar(
@@ -113,7 +113,7 @@ PROBLEM = Problem(
     proof_parts=by_worker_type,
     construct=later("formulations.batch.insertion", "in_turn"),
     unit="slots",
-    bounds=Cards.of(
+    bounds=LazyMapping.of(
         "formulations.batch",
         {"alone": "domain_reduction:ALONE", "columns": "exact.columns:COLUMNS"},
     ),
@@ -138,7 +138,7 @@ COMPLETION = replace(
     summary="the same system, total weighted completion time",
     cost=weighted_completion,
     formulations=_of_jobs("COMPLETION", {}),
-    bounds=Cards.of("formulations.batch", {"alone": "domain_reduction:WEIGHTED_ALONE"}),
+    bounds=LazyMapping.of("formulations.batch", {"alone": "domain_reduction:WEIGHTED_ALONE"}),
     presets=STUDIES / "batch_completion.toml",
     arrivals=replace(
         _ARRIVALS,

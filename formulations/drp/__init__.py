@@ -29,7 +29,7 @@ from formulations.drp.check import MEASURES, check, check_dsrp, cost
 from formulations.drp.generator import GeneratorOptions, generate
 from formulations.drp.instance import Instance
 from formulations.drp.schedule import Schedule
-from optsched.problem import Cards, Problem, later
+from optsched.problem import LazyMapping, Problem, later
 
 __all__ = ["DSRP", "PROBLEM", "Instance", "Schedule"]
 
@@ -45,7 +45,7 @@ PROBLEM = Problem(
     cost=cost,
     generate=generate,
     generator_options=GeneratorOptions,
-    formulations=Cards.of(
+    formulations=LazyMapping.of(
         "formulations.drp",
         {
             "problem_5_projected": "exact.method:SOLVE_5",
@@ -65,7 +65,7 @@ PROBLEM = Problem(
     proof_model="problem_5_oa(angles=2, covers=False)",
     unit="jobs",
     sense="maximise",
-    bounds=Cards.of(
+    bounds=LazyMapping.of(
         "formulations.drp", {"soc": "problem_p3_p5:SOC_BOUND", "lp1_first": "prune:LP1_FIRST"}
     ),
     measures=MEASURES,
@@ -81,7 +81,7 @@ DSRP = replace(
     name="dsrp",
     summary="data collection, resource allocation and service placement at the edge",
     check=check_dsrp,
-    formulations=Cards.of(
+    formulations=LazyMapping.of(
         "formulations.drp",
         {
             "problem_22_projected": "exact.method:SOLVE_22",
@@ -98,7 +98,7 @@ DSRP = replace(
     ),
     reference="problem_22_projected",
     proof_model="problem_22_oa(angles=2, covers=False)",
-    bounds=Cards.of(
+    bounds=LazyMapping.of(
         "formulations.drp", {"soc": "problem_p3_p5:SOC_SERVICES_BOUND", "lp2": "lp1_lp2:LP2"}
     ),
     presets=STUDIES / "dsrp.toml",

@@ -17,7 +17,7 @@ from formulations.llm_inference.check import check, cost, latencies
 from formulations.llm_inference.generator import GeneratorOptions, generate
 from formulations.llm_inference.instance import Instance
 from formulations.llm_inference.schedule import Schedule
-from optsched.problem import Arrivals, Cards, Problem, later
+from optsched.problem import Arrivals, LazyMapping, Problem, later
 
 __all__ = ["PROBLEM", "Instance", "Schedule"]
 
@@ -46,7 +46,7 @@ PROBLEM = Problem(
     cost=cost,
     generate=generate,
     generator_options=GeneratorOptions,
-    formulations=Cards.of(
+    formulations=LazyMapping.of(
         "formulations.llm_inference",
         {"by_states": "exact.method:METHODS", "hindsight": "hindsight:FORMULATIONS"},
     ),

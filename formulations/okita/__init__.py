@@ -34,7 +34,7 @@ from formulations.okita.generator import GeneratorOptions, generate, repair, str
 from formulations.okita.horizon import safe_horizon
 from formulations.okita.instance import Instance, Integers
 from formulations.okita.schedule import Schedule
-from optsched.problem import Arrivals, Cards, Problem, later
+from optsched.problem import Arrivals, LazyMapping, Problem, later
 
 __all__ = ["PROBLEM", "Instance", "Schedule"]
 
@@ -85,7 +85,7 @@ PROBLEM = Problem(
     generator_options=GeneratorOptions,
     strange=strange,
     repair=repair,
-    formulations=Cards.of(
+    formulations=LazyMapping.of(
         "formulations.okita",
         {
             "problem_2_columns": "exact.method:METHOD",
@@ -101,7 +101,7 @@ PROBLEM = Problem(
     proof_model="problem_2_aggregated(exchange='hull')",
     construct=later("formulations.okita.one_job.greedy", "in_turn"),
     unit="money",
-    bounds=Cards.of(
+    bounds=LazyMapping.of(
         "formulations.okita",
         {
             "lb_columns": "exact.method:LB_COLUMNS",

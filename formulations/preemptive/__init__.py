@@ -43,7 +43,7 @@ from formulations.preemptive.instance import Instance, Integers
 from formulations.preemptive.metrics import MEASURES
 from formulations.preemptive.schedule import Schedule
 from formulations.preemptive.workload import WorkloadOptions, generate, repair
-from optsched.problem import Arrivals, Cards, Problem, later
+from optsched.problem import Arrivals, LazyMapping, Problem, later
 
 __all__ = ["PROBLEM", "STORAGE", "Instance", "Schedule"]
 
@@ -89,7 +89,7 @@ PROBLEM = Problem(
     cost=cost,
     generate=generate,
     generator_options=WorkloadOptions,
-    formulations=Cards.of(
+    formulations=LazyMapping.of(
         "formulations.preemptive",
         {
             "offline": "exact.method:OFFLINE",
@@ -115,7 +115,7 @@ PROBLEM = Problem(
     proof_model="problem_2_compact",
     construct=later("formulations.preemptive.decode", "in_turn"),
     unit="slots",
-    bounds=Cards.of(
+    bounds=LazyMapping.of(
         "formulations.preemptive",
         {
             "lb_paper": "bounds:BOUNDS",
@@ -154,7 +154,7 @@ STORAGE = replace(
     check=partial(check, storage=True),
     generate=generate_with_storage,
     generator_options=StorageOptions,
-    formulations=Cards.of(
+    formulations=LazyMapping.of(
         "formulations.preemptive",
         {
             "problem_7_compact": "problem_7:FORMULATIONS",
@@ -167,7 +167,7 @@ STORAGE = replace(
     ),
     reference="problem_7_compact",
     proof_model="",
-    bounds=Cards.of(
+    bounds=LazyMapping.of(
         "formulations.preemptive",
         {"lb_alone": "bounds:BOUNDS", "lb_prices": "exact.lagrangian:WITHOUT_STORAGE"},
     ),

@@ -271,7 +271,7 @@ def _check_files(output: Path | None, plot: Path | None) -> None:
 def _check_axes(found: Problem, plan: GridDocument, axes: Mapping[str, str]) -> None:
     """Refuse axes that the table will not have, before anything runs."""
     from optsched.problem.calls import call_options
-    from optsched.report.plots import check_axes
+    from optsched.report.study_plots import check_axes
 
     own = [call_options(one.run, 2) or {} for one in found.heuristics.values()]
     check_axes(
@@ -319,8 +319,8 @@ def _write(
         write(table, output)
         say(f"wrote {output}")
     if plot is not None:
-        from optsched.report.plots import plot as draw
-        from optsched.report.plots import study_figure
+        from optsched.report.study_plots import plot as draw
+        from optsched.report.study_plots import study_figure
 
         plot.parent.mkdir(parents=True, exist_ok=True)
         try:

@@ -1,7 +1,6 @@
 """What a problem is, how it is solved, and how problems are found."""
 
 from optsched.problem.arrivals import Arrivals
-from optsched.problem.cards import Cards
 from optsched.problem.definition import (
     COST_TOLERANCE,
     UNPROVEN,
@@ -10,13 +9,12 @@ from optsched.problem.definition import (
     Problem,
     Sense,
     granted_check_options,
-    later,
-    problem,
-    problems,
 )
 from optsched.problem.equations import OBJECTIVE, Equation
 from optsched.problem.guarantee import Guarantee
+from optsched.problem.lazy import LazyMapping, later
 from optsched.problem.methods import ExactMethod, Formulation
+from optsched.problem.registry import problem, problems
 from optsched.problem.violation import Violation
 from optsched.solvers.answer import Answer
 
@@ -27,12 +25,12 @@ __all__ = [
     "Answer",
     "Arrivals",
     "Bound",
-    "Cards",
     "Equation",
     "ExactMethod",
     "Formulation",
     "Guarantee",
     "Heuristic",
+    "LazyMapping",
     "Problem",
     "Sense",
     "Violation",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     import numpy as np
@@ -75,3 +75,15 @@ class Arrivals:
     """(model, name, instance, known) -> the offline model of the instance, added to the model under
     that name. Until the moment ``known`` other jobs may come instead of the instance's: windows
     must leave room for what is wise before it."""
+
+
+class Calendar(Protocol):
+    """How a problem's instances and schedules are moved in time."""
+
+    def free(self, function: Callable[..., Any], *, gaps: bool = True) -> Callable[..., Any]:
+        """Return the function of an instance so that it sees the first release near slot 0.
+
+        Args:
+            function: of an instance, and of schedules perhaps.
+            gaps: whether it sees long gaps between releases shortened, too.
+        """

@@ -1,23 +1,18 @@
-"""What a problem is, and how problems are found.
+"""What a problem is.
 
 A problem bundles what one paper states: an instance type, a schedule type, a checker, a cost,
-exact formulations, lower bounds and heuristics. Packages announce problems through the
-entry-point group ``optsched.problems`` and further heuristics, for any problem, through
-``optsched.heuristics`` (a mapping from name to :class:`Heuristic`, under the problem's name).
+exact formulations, lower bounds and heuristics.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from importlib import import_module
-from importlib.metadata import entry_points
 from pathlib import Path
 from string import ascii_lowercase
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,11 +21,11 @@ from pydantic import BaseModel, ValidationError
 from optsched.errors import FieldProblem, InputError
 from optsched.instances.declared import Declared
 from optsched.instances.document import Documented, refusal
-from optsched.problem.arrivals import Arrivals
+from optsched.problem.arrivals import Arrivals, Calendar
 from optsched.problem.calls import accept, call_options, check_values, parse_call, pick, read_list
-from optsched.problem.cards import Cards
 from optsched.problem.certificate import Certificate
 from optsched.problem.guarantee import OPTIMUM, Guarantee
+from optsched.problem.lazy import LazyMapping
 from optsched.problem.methods import ExactMethod, Formulation
 from optsched.problem.violation import Violation, no_options
 from optsched.solvers.answer import Answer
@@ -52,18 +47,6 @@ COST_TOLERANCE = 1e-6
 
 UNPROVEN = (Status.FEASIBLE, Status.NO_SOLUTION, Status.INTERRUPTED)
 """How a solve ends before anything is proven of the optimum."""
-
-
-class Calendar(Protocol):
-    """How a problem's instances and schedules are moved in time."""
-
-    def free(self, function: Callable[..., Any], *, gaps: bool = True) -> Callable[..., Any]:
-        """Return the function of an instance so that it sees the first release near slot 0.
-
-        Args:
-            function: of an instance, and of schedules perhaps.
-            gaps: whether it sees long gaps between releases shortened, too.
-        """
 
 
 @dataclass(frozen=True)
@@ -243,8 +226,8 @@ class Problem:
                 self.heuristics, lambda h: replace(h, run=free(h.run, gaps=False))
             ),
         }
-        for name, cards in near.items():
-            object.__setattr__(self, name, cards)
+        for name, entries in near.items():
+            object.__setattr__(self, name, entries)
 
     def solve(
         self, formulation: str, instance: Any, *, start: Any | None = None, **options: Any
@@ -369,7 +352,8 @@ class Problem:
             >>> jobs = pd.DataFrame({"submitted": [0, 60], "num_chunks": [2, 1], "work": [3, 2]})
             >>> jobs = jobs.assign(upload_delay_edge=0, upload_delay_cloud=1)
             >>> work = {"chunk_time_slow": "work", "chunk_time_fast": "work/2"}
-            >>> instance = problem("preemptive").instance_from(
+            >>> import optsched as osd
+            >>> instance = osd.problem("preemptive").instance_from(
             ...     jobs,
             ...     {"release_time": "submitted/60", **work},
             ...     edge_servers=1,
@@ -391,7 +375,8 @@ class Problem:
             InputError: the instances of this problem declare no fields.
 
         Example:
-            >>> wang = problem("preemptive")
+            >>> import optsched as osd
+            >>> wang = osd.problem("preemptive")
             >>> drawn = wang.generate(np.random.default_rng(1), jobs=3, servers=2)
             >>> tables = wang.tables_of(drawn)
             >>> list(tables), list(tables["workers"])
@@ -495,11 +480,11 @@ class Problem:
         return {name: getattr(validated, name) for name in options}
 
 
-def _changed(cards: Mapping[str, T], change: Callable[[T], T]) -> Cards[T]:
-    """Return cards that are changed when they are asked for."""
-    if not isinstance(cards, Cards):
-        cards = Cards({name: partial(cards.__getitem__, name) for name in cards})
-    return cards.changed(change)
+def _changed(entries: Mapping[str, T], change: Callable[[T], T]) -> LazyMapping[T]:
+    """Return the entries, each changed when it is asked for."""
+    if not isinstance(entries, LazyMapping):
+        entries = LazyMapping({name: partial(entries.__getitem__, name) for name in entries})
+    return entries.changed(change)
 
 
 def granted_check_options(problem: Problem, schedule: Any) -> dict[str, Any]:
@@ -511,72 +496,3 @@ def granted_check_options(problem: Problem, schedule: Any) -> dict[str, Any]:
         for name, value in granted.items()
         if name not in defaults or defaults[name] != value
     }
-
-
-@dataclass(frozen=True)
-class later:  # noqa: N801 - it is called like the function that it stands for
-    """Stand for a function of a module that is imported when it is first called or looked at.
-
-    Args:
-        module: its full name.
-        name: of the function.
-    """
-
-    module: str
-    name: str
-
-    @property
-    def __wrapped__(self) -> Callable[..., Any]:
-        """The function, for its signature and its code."""
-        function: Callable[..., Any] = getattr(import_module(self.module), self.name)
-        return function
-
-    def __call__(self, *arguments: Any, **options: Any) -> Any:
-        """Call the function."""
-        return self.__wrapped__(*arguments, **options)
-
-
-def problems() -> dict[str, Problem]:
-    """Load every problem that installed packages announce, with all heuristics announced for it.
-
-    A package that cannot be loaded is left out, with a warning.
-
-    Example:
-        >>> import optsched as osd
-        >>> {"batch", "okita"} <= set(osd.problems())
-        True
-    """
-    found: dict[str, Problem] = {}
-    for name in sorted({entry.name for entry in entry_points(group="optsched.problems")}):
-        try:
-            found[name] = problem(name)
-        except InputError as error:
-            warnings.warn(str(error), stacklevel=2)
-    return found
-
-
-def _load(entry: Any) -> Any:
-    try:
-        return entry.load()
-    except Exception as error:
-        raise InputError.of(
-            f"entry point {entry.group}", entry.value, f"cannot be loaded ({error!r})"
-        ) from error
-
-
-def problem(name: str) -> Problem:
-    """Load the problem of that name, with all heuristics announced for it, and no other package.
-
-    Raises:
-        InputError: no such problem, or one that cannot be loaded.
-
-    Example:
-        >>> from optsched import problem
-        >>> "a_online" in problem("batch").heuristics
-        True
-    """
-    announced = {entry.name: entry for entry in entry_points(group="optsched.problems")}
-    found: Problem = _load(pick(announced, name, "problem"))
-    for entry in entry_points(group="optsched.heuristics", name=name):
-        found = replace(found, heuristics={**found.heuristics, **_load(entry)})
-    return found

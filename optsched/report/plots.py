@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import textwrap
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
@@ -16,11 +15,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 from numpy.typing import NDArray
 
-from optsched.errors import InputError
 from optsched.evaluation.comparison import profile
-from optsched.evaluation.tables import CONFIDENCE, mean_interval, options_of, summarise
-from optsched.instances.columns import meant
-from optsched.problem.calls import parse_call
+from optsched.evaluation.tables import CONFIDENCE, mean_interval, summarise
 from optsched.solvers.solution import Solution
 
 COLOURS = (
@@ -63,7 +59,7 @@ def means_against(
         by: column that makes the groups.
         y: "ratio", or a column of numbers.
     """
-    means = _means(table, y, [by, x])
+    means = group_means(table, y, [by, x])
     means = means[np.isfinite(means["mean_high"].astype(float))]
     numeric = pd.api.types.is_numeric_dtype(means[x])
     known = list(pd.unique(means[x]))
@@ -111,7 +107,7 @@ def means_by(ax: Axes, table: pd.DataFrame, by: str = "heuristic", y: str = "rat
         by: column that makes the groups.
         y: "ratio", or a column of numbers.
     """
-    means = _means(table, y, [by])
+    means = group_means(table, y, [by])
     for place, line in enumerate(means.to_dict("records")):
         colour, marker = _colour_and_marker(place)
         if not np.isfinite(line["mean_high"]):
@@ -140,7 +136,7 @@ def _in_lines(name: str) -> str:
     return "\n".join([f"{head}(", *lines] if options else textwrap.wrap(name, NAME_WIDTH))
 
 
-def _means(table: pd.DataFrame, y: str, keys: Sequence[str]) -> pd.DataFrame:
+def group_means(table: pd.DataFrame, y: str, keys: Sequence[str]) -> pd.DataFrame:
     """Means by group, their intervals, the least and largest value, and how many there are."""
     ends = ["ratio_low", "ratio_high"] if y == "ratio" else [y, y]
     columns = [*keys, "n", "mean_low", "mean_high", "ci_low", "ci_high", "min_low", "max_high"]
@@ -395,18 +391,6 @@ class Picture(Figure):
         return text.getvalue()
 
 
-def study_figure(frame: pd.DataFrame, x: str | None = None) -> Picture:
-    """The picture of a study: ratios against a parameter that varies, and their distribution."""
-    figure = Picture(figsize=(11 if x else 6.5, 4.5), layout="constrained")
-    axes = figure.subplots(1, 2 if x else 1, squeeze=False)[0]
-    ratio_distribution(axes[-1], frame)
-    logarithmic_where_wide(axes[-1], axes[-1].xaxis, frame)
-    if x is not None:
-        means_against(axes[0], frame, x)
-        logarithmic_where_wide(axes[0], axes[0].yaxis, frame)
-    return figure
-
-
 def logarithmic_where_wide(ax: Axes, axis: Axis, frame: pd.DataFrame, y: str = "ratio") -> None:
     """Make an axis logarithmic, its ticks plain numbers, where the values differ much.
 
@@ -429,89 +413,3 @@ def logarithmic_where_wide(ax: Axes, axis: Axis, frame: pd.DataFrame, y: str = "
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 3.0, 5.0) if few else (1.0, 2.0, 5.0)))
     axis.set_major_formatter("{x:g}")
     axis.set_minor_formatter(NullFormatter())
-
-
-def plot(
-    table: pd.DataFrame,
-    *,
-    y: str = "ratio",
-    x: str | None = None,
-    by: str = "heuristic",
-    path: str | Path | None = None,
-) -> Picture:
-    """Draw means with their intervals, one panel per problem.
-
-    The caption says how many runs each mean is over. ``Ratios.plot`` explains the arguments.
-
-    Raises:
-        InputError: ``y``, ``x`` or ``by`` is not in the table, or the table has no value of ``y``.
-    """
-    measures = [name for name in map(str, table) if name.startswith("measure_")]
-    check_axes(y, x, by, options=options_of(table), measures=measures)
-    if x is not None and by == "heuristic":
-        table = table.assign(heuristic=[_without(str(name), x) for name in table["heuristic"]])
-    keys = [by] if x is None else [by, x]
-    parts = {str(name): part for name, part in table.groupby("problem", sort=False)}
-    means = {name: _means(part, y, keys) for name, part in parts.items()}
-    drawn = [name for name, found in means.items() if len(found)]
-    if not drawn:
-        raise InputError.of("y", y, "a quantity of which there is a value; there is none yet")
-    heights = [3.6 if x else 0.7 + 0.34 * len(means[name]) for name in drawn]
-    figure = Picture(figsize=(7, sum(heights) + 0.6), layout="constrained")
-    axes = figure.subplots(len(drawn), 1, squeeze=False, height_ratios=heights)[:, 0]
-    for ax, name in zip(axes, drawn, strict=True):
-        if x is None:
-            means_by(ax, parts[name], by, y)
-            ax.set_title(name, loc="left", fontsize="medium")
-        else:
-            means_against(ax, parts[name], x, by, y)
-            ax.get_legend().set(title=name, alignment="left")
-        logarithmic_where_wide(ax, ax.yaxis if x else ax.xaxis, parts[name], y)
-    counts = "; ".join(f"{name}: {_counted(means[name]['n'])}" for name in drawn)
-    caption = f"Each mean is over n runs, a run being a heuristic on an instance. {counts}"
-    figure.supxlabel(textwrap.fill(caption, 90), fontsize="small")
-    if path is not None:
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, dpi=150)
-    return figure
-
-
-def check_axes(
-    y: str, x: str | None, by: str, *, options: Sequence[str], measures: Sequence[str]
-) -> None:
-    """Refuse what a table has no column for.
-
-    Args:
-        y: as of ``plot``.
-        x: likewise.
-        by: likewise.
-        options: of the generator and the heuristics.
-        measures: columns of what is measured beside cost and time.
-
-    Raises:
-        InputError: naming what there is.
-    """
-    parameters = [*options, "seed", "instance"]
-    allowed = {
-        "y": (y, ["ratio", "cost", "seconds", *measures]),
-        "x": (x, parameters),
-        "by": (by, ["heuristic", *parameters]),
-    }
-    for field, (value, known) in allowed.items():
-        if value is not None and value not in known:
-            listed = "one of " + ", ".join(known)
-            raise InputError.of(field, value, listed + meant(value, known))
-
-
-def _counted(counts: pd.Series) -> str:
-    least, most = counts.min(), counts.max()
-    return f"n = {least}" if least == most else f"n = {least} to {most}"
-
-
-def _without(call: str, option: str) -> str:
-    """A heuristic's call without one of its options."""
-    if f"{option}=" not in call:
-        return call
-    name, options = parse_call(call)
-    rest = [f"{key}={value}" for key, value in options.items() if key != option]
-    return f"{name}({', '.join(rest)})" if rest else name

@@ -224,7 +224,7 @@ class Ratios:
         Raises:
             InputError: the table has no such column, or no value of ``y``.
         """
-        from optsched.report.plots import plot
+        from optsched.report.study_plots import plot
 
         return plot(self.table(), y=y, x=x, by=by, path=path)
 

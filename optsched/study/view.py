@@ -21,7 +21,7 @@ from optsched.evaluation.tables import (
     summarise,
 )
 from optsched.evaluation.tables import varying as those_that_vary
-from optsched.report.plots import study_figure
+from optsched.report.study_plots import study_figure
 
 
 def ratios_html(

@@ -16,10 +16,9 @@ from optsched.report.plots import (
     means_against,
     means_by,
     over_time,
-    plot,
     ratio_distribution,
-    study_figure,
 )
+from optsched.report.study_plots import plot, study_figure
 
 
 @pytest.fixture(scope="module")
