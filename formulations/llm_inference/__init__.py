@@ -13,6 +13,7 @@ requests that arrive one by one ``online``
 =============================== ===================================================================
 """
 
+from formulations import STUDIES
 from formulations.llm_inference.check import check, cost, latencies
 from formulations.llm_inference.generator import GeneratorOptions, generate
 from formulations.llm_inference.instance import Instance
@@ -57,5 +58,6 @@ PROBLEM = Problem(
     check_options=lambda schedule: {"restarts": schedule.restarts},
     flow_times=latencies,
     arrivals=_ARRIVALS,
+    presets=STUDIES / "llm_inference.toml",
 )
 """What ``optsched`` knows of the problem; its heuristics come from an entry point of their own."""

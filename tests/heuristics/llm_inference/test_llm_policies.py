@@ -11,7 +11,10 @@ from formulations.llm_inference import PROBLEM, Instance
 from formulations.llm_inference.check import check, cost
 from formulations.llm_inference.online import decisions
 from heuristics.llm_inference import HEURISTICS
+from optsched.evaluation.runs import check_names
 from optsched.online import anticipation, simulate
+from optsched.problem import problem
+from optsched.study.spec import presets
 
 ONLINE = [name for name in HEURISTICS if name != "reoptimise"]
 CHECKED = ["mc_sf", "fcfs", "longest_first"]
@@ -168,3 +171,13 @@ def test_a_policy_exceeds_the_optimum_by_a_factor_that_grows(policy, family, bet
         factors.append(cost(instance, made) / cost(instance, other))
     assert np.all(np.diff(factors) > 0)
     assert factors[-1] > 1.7 * factors[-2] > 2.5 * factors[0]
+
+
+def test_every_preset_names_what_there_is():
+    found = problem("llm_inference")
+    assert set(presets(found)) == {"quick", "predictions"}
+    for preset in presets(found).values():
+        check_names(found, preset.heuristics, found.reference, None, preset.bounds or ())
+        for option, values in preset.cells.items():
+            for value in values:
+                found.generator_call({option: value})

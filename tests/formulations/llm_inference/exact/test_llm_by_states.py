@@ -11,6 +11,7 @@ from formulations.llm_inference.check import check, cost, loads
 from formulations.llm_inference.exact import relaxation
 from formulations.llm_inference.exact.improve import Moves
 from formulations.llm_inference.exact.relaxation import pair_rows, reduced_costs
+from optsched.evaluation.proofs import check_proof, prove
 from optsched.solvers.deadline import Deadline
 from optsched.solvers.options import Options
 
@@ -106,3 +107,12 @@ def test_reduced_costs_bound_every_schedule(seed):
         if not check(instance, made):
             reduced = costs.cost[np.arange(3), list(starts)].sum() + costs.constant
             assert costs.value - 1e-6 <= reduced <= sum(starts) + 1e-6
+
+
+@pytest.mark.parametrize("instance", [FOUR, WAITING_HELPS])
+def test_an_optimum_of_the_search_is_proven_in_exact_arithmetic_by_the_integer_program(instance):
+    answer = PROBLEM.solve("by_states", instance)
+    proof = prove(PROBLEM, "by_states", instance, answer, 60)
+    verdict = check_proof(PROBLEM, instance, proof)
+    assert verdict.bound == verdict.cost == cost(instance, answer.schedule)
+    assert verdict.violations == []
