@@ -20,6 +20,7 @@ OPTIONS = {
     "batch_completion": {"jobs": 4, "servers": 3, "types": 1, "time_scale": 0.03},
     "okita": {"jobs": 3, "sites": 3, "horizon": 6},
     "aerialedge": {"kind": "hard", "tasks": 10, "jobs": 4},
+    "llm_inference": {"requests": 4, "arrivals": "poisson"},
 }
 """Generator options by problem."""
 
@@ -72,10 +73,18 @@ class BestFit:
             state.place(int(task), int(fits[np.argmin(left[fits].sum(axis=1))]))
 
 
+class EarliestStart:
+    """Each request in the first round in which it fits."""
+
+    def arrive(self, job, state):
+        state.start(job)
+
+
 POLICIES = {
     "preemptive": EarliestFinish,
     "batch": NearestServer,
     "batch_completion": NearestServer,
     "okita": OneWorkerAtATime,
     "aerialedge": BestFit,
+    "llm_inference": EarliestStart,
 }
