@@ -63,6 +63,7 @@ SIZES = {
         {"jobs": 20, "servers": 20, "time_scale": 0.03},
         {"jobs": 18, "servers": 6, "types": 2, "time_scale": 0.05},
         {"jobs": 50, "servers": 50, "time_scale": 0.1},
+        {"jobs": 100, "servers": 100, "time_scale": 0.1},  # large enough to need width cuts
     )
 }
 JOBS_TIMES = 2.0
