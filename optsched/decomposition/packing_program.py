@@ -43,7 +43,7 @@ class Basis:
     columns: list[Any]
     """Status of each column, HiGHS's own."""
     rows: list[Any]
-    """Status of each row, those of ranges first."""
+    """Status of each row, ranges first."""
     short: list[Any]
     """Status of what each range is short of."""
 
@@ -215,7 +215,7 @@ class PackingProgram:
         self,
         basis: Basis,
         forbidden: Indices,
-        dearer: Indices,
+        changed: Indices,
         worth: float,
         least: float,
         steps: int,
@@ -225,20 +225,20 @@ class PackingProgram:
         Args:
             basis: to start from, of this program.
             forbidden: columns that are left out.
-            dearer: columns that are worth something else meanwhile.
+            changed: columns that are worth something else meanwhile.
             worth: what these are worth.
             least: as for ``solve``.
             steps: as for ``solve``; the fewer, the higher is what is returned.
         """
-        engine, dearer = self._engine, dearer + self._ranges
-        before = self._worth[dearer]
+        engine, changed = self._engine, changed + self._ranges
+        before = self._worth[changed]
         nothing, columns = np.zeros(len(forbidden)), (forbidden + self._ranges).astype(np.int32)
         engine.changeColsBounds(len(columns), columns, nothing, nothing)
-        self._price(dearer, np.full(len(dearer), worth))
+        self._price(changed, np.full(len(changed), worth))
         self._set(basis, alien=False)
         value = self.solve(least, steps).value
         engine.changeColsBounds(len(columns), columns, nothing, nothing + np.inf)
-        self._price(dearer, before)
+        self._price(changed, before)
         return value
 
     def tried_beside(

@@ -224,7 +224,7 @@ class InstanceRunner:
         measures, complaints = self._evaluate(self.problem.measures, schedule)
         quantities, more = self._evaluate(sources, schedule)
         stated, unsaid = self._stated(method.call) if not trial.status else ({}, [])
-        # a run under limits is in a process of its own, and others of it would have no limit
+        # a run under limits is in a separate process, and others of it would have no limit
         tried, ahead = self._foresight(trial, look_ahead and method.options is None)
         return MethodRun(
             Status.FORESEES if ahead else trial.status or Status.DONE,

@@ -128,7 +128,7 @@ def _uneven(line: str, cells: list[str], header: list[str]) -> InputError:
 
 
 def is_table(name: str | Path) -> bool:
-    """Whether a file's name ends as those of tables do."""
+    """Whether a file's name ends like a table's."""
     path = Path(name)
     plain = path.stem if path.suffix.lower() in (".gz", ".bz2", ".xz") else path.name
     return plain.lower().endswith((".csv", ".tsv")) or path.suffix.lower() in SHEETS

@@ -323,7 +323,7 @@ class Dispatcher:
         A process holds one lock at a time, that of the function which calls the others: two
         processes never wait for each other.
 
-        Numba makes machine code of its own for every constant that a compiled function passes to
+        Numba makes separate machine code for every constant that a compiled function passes to
         another; here all numbers of a type share it.
         """
 

@@ -101,7 +101,7 @@ class SetExchange:
         self, beginning: int, rng: np.random.Generator, target: int, go_on: Callable[[], bool]
     ) -> Integers | None:
         """One cooling from a beginning."""
-        table = self.table.only(self.table.sets.dearer <= rng.uniform(*MARGINS))
+        table = self.table.only(self.table.sets.reduced_cost <= rng.uniform(*MARGINS))
         length = LENGTH * self.instance.num_jobs**3 * 2 ** min(beginning, DOUBLINGS)
         state = self.cool(table, rng, target, math.ceil(length), go_on)
         return None if state is None else self.association(table, state)

@@ -30,7 +30,7 @@ class RowsChosen(NamedTuple):
     server: Integers
     """Shape (rows,)."""
     number: Integers
-    """Row number among those of the server, shape (rows,)."""
+    """Number of the row among the server's rows, shape (rows,)."""
 
     def plus(self, more: RowsChosen) -> RowsChosen:
         """These and then those."""

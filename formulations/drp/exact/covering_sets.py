@@ -42,8 +42,8 @@ class CoveringSets(NamedTuple):
         return least
 
     @property
-    def dearer(self) -> Floats:
-        """By how much a set is dearer than the cheapest of its job, shape (sets,)."""
+    def reduced_cost(self) -> Floats:
+        """Return by how much a set costs more than the cheapest of its job, shape (sets,)."""
         return self.price - self.cheapest[self.job]
 
     def only(self, kept: Booleans) -> CoveringSets:

@@ -88,7 +88,7 @@ class SetTree:
         self._relaxations = [SetRelaxation(rows, self._branching, target) for _ in range(threads)]
         self._undecided = False
         self._ended = np.zeros(threads)  # shares of the tree, by the thread that saw their end
-        cheap = np.flatnonzero(sets.dearer <= NEAR)
+        cheap = np.flatnonzero(sets.reduced_cost <= NEAR)
         every = np.arange(len(sets.job))
         self._open = [Node(every, near.must, Limits.none(), cheap, rows.most_urgent)]
 

@@ -1,8 +1,8 @@
 """Combinations of all jobs' moves in one slot, in machine code.
 
-Moves are chosen job by job, the cheapest first. A choice is given up once what it is dearer than
-the cheapest, with the worth of sites where nothing fits any more that a job to come could use, is
-more than there is to spare.
+Moves are chosen job by job, the cheapest first. A choice is given up once it costs more than there
+is to spare: above the cheapest, and with the worth of sites where nothing fits any more that a job
+to come could use.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ class Slot(NamedTuple):
     """After the last entry."""
     added: Floats
     """What an entry adds to the bound, capacities paid for."""
-    dearer: Floats
-    """How much dearer it is than the cheapest from its point; ascending by job, point."""
+    reduced_cost: Floats
+    """Cost above the cheapest from its point; ascending by job, point."""
     to: Integers
     """The point it leads to."""
     workers: Integers
@@ -205,7 +205,7 @@ def expand(
         said: written: how many states there are, and how this ended.
         steps: combinations after which to return.
     """
-    added, dearer, worth = slot.added, slot.dearer, slot.worth.sum()
+    added, reduced_cost, worth = slot.added, slot.reduced_cost, slot.worth.sum()
     jobs, sites = point.shape[1], len(slot.worth)
     room = np.empty((jobs, sites, system.capacity.shape[1]), dtype=np.int64)
     kept = np.empty((jobs, sites))
@@ -236,7 +236,7 @@ def expand(
             last = j == jobs - 1 and depth == 0  # one of them makes the choice that there is
             if not last and end[j] == n + 1 and slot.site[n] < 0:
                 paid[0] += added[n]
-                dues[0] += dearer[n]
+                dues[0] += reduced_cost[n]
                 continue
             while d > 0 and end[turn[d - 1]] - begin[turn[d - 1]] > end[j] - n:
                 turn[d] = turn[d - 1]  # fewest moves first
@@ -250,12 +250,12 @@ def expand(
             for n in range(begin[j], end[j]):
                 low = min(low, added[n])
             least[d] = least[d + 1] + low
-            mild[d] = mild[d + 1] + dearer[begin[j]]
+            mild[d] = mild[d + 1] + reduced_cost[begin[j]]
         tried, d = 0, 0
         while d >= 0:
             j = int(turn[d])
             n = at[j]
-            if n == end[j] or dues[d] + dearer[n] + mild[d + 1] > spare[x]:
+            if n == end[j] or dues[d] + reduced_cost[n] + mild[d + 1] > spare[x]:
                 at[j] = begin[j]
                 d -= 1
                 if d >= 0:
@@ -266,7 +266,7 @@ def expand(
                 said[1] = ENDLESS
                 return x
             paid[d + 1] = paid[d] + added[n]
-            dues[d + 1] = dues[d] + dearer[n]
+            dues[d + 1] = dues[d] + reduced_cost[n]
             left = spare[x] - worth - paid[d + 1]
             good = least[d + 1] <= left and _fits(system, j, slot.workers[n], slot.site[n], room[d])
             if good and d < depth - 1:

@@ -1,4 +1,4 @@
-"""What a job may do slot by slot in schedules that are little dearer than its cheapest one.
+"""What a job may do slot by slot in schedules that cost little more than its cheapest one.
 
 A move leads from one point of the lattice to another: workers at sites, none idle, and the site of
 the server; a pause leads nowhere. At prices of what is limited, the dynamic program of pricing says
@@ -40,7 +40,7 @@ class Moves:
     """Shape (moves, sites)."""
     server: Integers
     """Its site; -1: a pause."""
-    dearer: Floats
+    reduced_cost: Floats
     """Than the least that is yet to be paid at the point, ascending at each point."""
 
 
@@ -95,7 +95,7 @@ class LimitedJob:
         Args:
             slot: in which they are made.
             points: from which they lead, each of them once.
-            spare: by how much they may be dearer than what is yet to be paid there, one for each.
+            spare: what they may cost above what is yet to be paid there at least, one for each.
 
         Raises:
             TooManyError: there are more than ``MOST_MOVES``.
@@ -118,12 +118,12 @@ class LimitedJob:
             size = min(8 * size, MOST_MOVES)
             found = Found.room(size, sites)
         point = found.point[:count]
-        dearer = found.paid[:count] - self._value[slot, point]
-        order = np.lexsort((dearer, point))
+        reduced_cost = found.paid[:count] - self._value[slot, point]
+        order = np.lexsort((reduced_cost, point))
         return Moves(
             point=point[order],
             to=found.to[order],
             workers=found.workers[order],
             server=found.server[order],
-            dearer=dearer[order],
+            reduced_cost=reduced_cost[order],
         )

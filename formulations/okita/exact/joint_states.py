@@ -3,8 +3,8 @@
 At prices of what is limited at the sites every schedule costs what its jobs pay,
 priced, less what the capacities in use are worth. So a state, the points of all jobs' lattices at
 the beginning of a slot, is bounded by what was paid before it and the least prices from its points
-on, less the worth of all capacities to come; a slot adds to that bound by how much dearer its moves
-are than the cheapest, and by the worth of what it leaves unused. States whose bound is above a
+on, less the worth of all capacities to come; a slot adds to that bound by what its moves cost
+above the cheapest, and by the worth of what it leaves unused. States whose bound is above a
 cutoff are dropped, and of those that agree the cheapest is kept: a dynamic program that either
 comes to a cheapest schedule or proves that none costs as little as the cutoff (A* in layers). The
 better the prices, the fewer the states; with those of the last relaxation a few thousand are enough
@@ -199,17 +199,17 @@ class JointStates:
             stays = 0 if slot < 0 else own.done
             point, to = np.append(found.point, stays), np.append(found.to, stays)
             workers = np.pad(found.workers, ((0, 1), (0, 0)))
-            server, dearer = np.append(found.server, -1), np.append(found.dearer, 0.0)
+            server, reduced_cost = np.append(found.server, -1), np.append(found.reduced_cost, 0.0)
             held = np.where(server < 0, 0.0, self._server[i, t, server])
-            added = dearer - workers @ self._worker[i, t] - held
-            parts.append((added, dearer, to, workers, server))
+            added = reduced_cost - workers @ self._worker[i, t] - held
+            parts.append((added, reduced_cost, to, workers, server))
             come, begin, count = np.unique(point, return_index=True, return_counts=True)
             first[i, come] = size + begin
             last[i, come] = size + begin + count
             size += len(point)
-        added, dearer, to, workers, server = map(np.concatenate, zip(*parts, strict=True))
+        added, reduced_cost, to, workers, server = map(np.concatenate, zip(*parts, strict=True))
         price = self._worker[:, t], self._server[:, t], self.worth[t]
-        return Slot(first, last, added, dearer, to, workers, server, *price)
+        return Slot(first, last, added, reduced_cost, to, workers, server, *price)
 
     def _schedule(self, layers: Sequence[_Layer], state: int) -> Schedule:
         """The way to a state of the last layer."""

@@ -142,7 +142,7 @@ def test_the_sets_within_a_margin_are_those_that_cost_little_more_than_the_cheap
         instance.service_load * np.linspace(0.1, 1, instance.num_servers),
         np.zeros(instance.num_pairs),
     )
-    some = sets.only(sets.dearer <= margin)
+    some = sets.only(sets.reduced_cost <= margin)
     for k in range(instance.num_jobs):
         price = sets.price[sets.first[k] : sets.first[k + 1]]
         cheap = price <= price.min(initial=np.inf) + margin

@@ -25,7 +25,7 @@ ONLINE = [
 SEES_ALL = ("aerialedge", "pack_greedy", "tetris", "graphene", "spear", "first_fit_decreasing")
 
 
-@pytest.mark.parametrize(("name", "heuristic"), ONLINE, ids=".".join)
+@pytest.mark.parametrize(("name", "heuristic"), ONLINE, ids=map(".".join, ONLINE))
 def test_no_heuristic_announced_as_online_looks_ahead(name, heuristic):
     options = online_cases.OPTIONS[name]
     assert check_online(f"{name}.{heuristic}", instances=2, generator=options) is None

@@ -30,7 +30,7 @@ def test_a_policy_of_ten_lines_is_measured(name):
     assert reference.ratio_low >= 1 - 1e-9
 
 
-@pytest.mark.parametrize(("name", "heuristic"), HEURISTICS, ids=".".join)
+@pytest.mark.parametrize(("name", "heuristic"), HEURISTICS, ids=map(".".join, HEURISTICS))
 def test_every_online_heuristic_is_a_policy_that_sees_only_what_has_arrived(name, heuristic):
     found = problem(name)
     chosen = found.heuristics[heuristic]

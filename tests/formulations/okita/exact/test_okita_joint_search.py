@@ -54,12 +54,12 @@ def followed(job, path, spare):
     for t, site in enumerate(path.server):
         moves = job.moves(t, np.array([point]), np.array([left]))
         assert (moves.point == point).all()
-        assert -1e-9 <= moves.dearer.min() <= moves.dearer.max() <= left + 1e-9
-        assert (np.diff(moves.dearer) >= 0).all()
+        assert -1e-9 <= moves.reduced_cost.min() <= moves.reduced_cost.max() <= left + 1e-9
+        assert (np.diff(moves.reduced_cost) >= 0).all()
         same = (moves.server == site) & (moves.workers == path.workers[t]).all(axis=1)
         same &= (moves.to == job.done) == (t == path.last)
         (move,) = np.flatnonzero(same)
-        cost, left = cost + moves.dearer[move], left - moves.dearer[move]
+        cost, left = cost + moves.reduced_cost[move], left - moves.reduced_cost[move]
         point = int(moves.to[move])
         if point == job.done:
             return cost
@@ -161,7 +161,7 @@ def test_moves_that_become_many_are_all_listed_and_too_many_are_not(monkeypatch)
     monkeypatch.setattr(job_moves, "MOST_MOVES", len(plain.to))
     grown = job.moves(*start)
     assert (grown.workers == plain.workers).all()
-    assert (grown.dearer == plain.dearer).all()
+    assert (grown.reduced_cost == plain.reduced_cost).all()
     monkeypatch.setattr(job_moves, "MOST_MOVES", len(plain.to) - 1)
     with pytest.raises(TooManyError):
         job.moves(*start)
