@@ -1,8 +1,9 @@
 """Compile loops over arrays that numpy cannot express.
 
-Small inputs run as plain Python, because compiling takes a hundred times longer than they do. If no
-compiled code is on disk yet, a function runs as plain Python for a stated number of loop
-iterations. Then it stops, its arguments are restored, and the function is compiled. The same calls
+Small inputs run as plain Python, because compiling takes a hundred times longer than they do. A
+function runs as plain Python for a stated number of loop iterations, unless its compiled code is on
+disk and the compiler is loaded already. Then it stops, its arguments are restored, and the function
+is compiled, or its compiled code is loaded. The same calls
 therefore take the same path in every run, however busy the machine is. Both paths have the same
 source, and the compiler is imported only when it is needed.
 """
@@ -247,13 +248,17 @@ class Dispatcher:
             TimeoutError: under a limit, it is needed and would not come to its end.
         """
         finished, result, always_plain = False, None, _Way.compiled is False
-        if self._interpretable is None or _Way.compiled or (self._on_disk and not always_plain):
+        if self._interpretable is None or _Way.compiled:
+            return finished, result
+        ready = self._on_disk and not always_plain
+        # to load numba takes as long as small work does as plain Python
+        if ready and ("numba" in sys.modules or not _time_to_compile(self._parts)):
             return finished, result
         if not always_plain and _time_to_compile(self._parts):
             allowed = min(_clock.turns_before + PLAIN_TURNS, PLAIN_TURNS_IN_ALL) - _clock.turns
             if allowed > 0:
                 finished, result = self._interpret(args, allowed)
-        if not finished and (always_plain or not _time_to_compile(self._parts)):
+        if not (finished or ready) and (always_plain or not _time_to_compile(self._parts)):
             finished, result = self._interpret(args, math.inf)
             if not finished:
                 raise TimeoutError("no time was left for machine code")

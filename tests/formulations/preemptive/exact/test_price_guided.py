@@ -185,7 +185,7 @@ def test_only_against_whole_slots_may_a_ratio_be_below_1() -> None:
         problem("preemptive"), names, instances=instance, reference="problem_2_compact"
     ).rows
     assert all(row.may_beat and row.ratio_high < 1 for row in whole)
-    assert granted_more(frame(whole)).endswith("below 1: a_online (1 of 1), all_cloud (1 of 1)")
+    assert granted_more(frame(whole)).endswith(": a_online (1 of 1), all_cloud (1 of 1)")
     free = osd.ratios(
         problem("preemptive"), names, instances=instance
     ).rows  # in continuous time: jobs are short
