@@ -1,11 +1,11 @@
 """Compile loops over arrays that numpy cannot express.
 
 Small inputs run as plain Python, because compiling takes a hundred times longer than they do. A
-function runs as plain Python for a stated number of loop iterations, unless its compiled code is on
-disk and the compiler is loaded already. Then it stops, its arguments are restored, and the function
-is compiled, or its compiled code is loaded. The same calls
-therefore take the same path in every run, however busy the machine is. Both paths have the same
-source, and the compiler is imported only when it is needed.
+function runs as plain Python for a stated number of loop iterations. Then it stops, its arguments
+are restored, and it is compiled; compiled code is kept on disk. A process that has the compiler
+loaded uses compiled code from disk at once. No clock decides, so the same calls take the same path
+however busy the machine is, except under a time limit. Both paths have the same source, and the
+compiler is imported only when it is needed.
 """
 
 from __future__ import annotations
