@@ -143,6 +143,7 @@ def _overview(section: Section) -> dict[str, Any]:
     table = section.table
     summary = summarise(table, ["heuristic"])
     found = summary.to_dict("records")
+    nothing = {"stated": _WORDS[1], "worst / stated": _WORDS[1]}
     stated = {
         name: {"stated": factor, "worst / stated": part}
         for name, against, factor, _, part, _ in guarantee_lines(summary, ["heuristic"], *_WORDS)
@@ -170,7 +171,7 @@ def _overview(section: Section) -> dict[str, Any]:
                 "cells": {
                     "mean ratio": _span(line["mean_low"], line["mean_high"]),
                     "worst": _span(line["max_low"], line["max_high"]),
-                    **stated.get(name, {}),
+                    **stated.get(name, nothing),
                     "proven": f"{line['proven']} of {line['rows']}",
                     "seconds": f"{seconds[name]:.2g}",
                 },

@@ -158,7 +158,7 @@ def test_the_summary_has_the_worst_ratio_beside_what_is_stated_and_their_quotien
     ]
 
 
-def test_heuristics_of_which_nothing_is_stated_have_no_line_among_the_guarantees():
+def test_heuristics_of_which_nothing_is_stated_have_no_line_among_the_guarantees(tmp_path):
     mine = stating(lambda instance: 3.0)
     found = osd.ratios("covering", [mine, "greedy"], instances=INSTANCE)
     summary = found.summary().set_index("heuristic")
@@ -167,6 +167,8 @@ def test_heuristics_of_which_nothing_is_stated_have_no_line_among_the_guarantees
     stated = repr(found).split("against")[1]
     assert "all" in stated
     assert "greedy" not in stated
+    found.to_html(tmp_path / "page.html")
+    assert "What is stated" in (tmp_path / "page.html").read_text()
 
 
 SAID = re.compile(
