@@ -13,10 +13,10 @@ import numpy as np
 
 from formulations.preemptive.instance import Instance, Integers, Job
 from heuristics.preemptive.dispatch import Dispatch, greedy
+from heuristics.preemptive.engine.workers import WorkerPool
 from heuristics.preemptive.online_run import OnlineRun, assemble
 from heuristics.preemptive.printed_timetable import PrintedTimetable
 from heuristics.preemptive.rules import Margin, PendingRule, Priority, PsPolicy, Rules
-from heuristics.preemptive.workers import WorkerPool
 from optsched.errors import InputError
 from optsched.problem.calls import NonNegative
 from optsched.problem.progress import report

@@ -6,9 +6,9 @@ import numpy as np
 
 from formulations.preemptive.instance import Instance
 from heuristics.preemptive.dispatch import all_in_cloud
+from heuristics.preemptive.engine.workers import WorkerPool
 from heuristics.preemptive.online_run import OnlineRun, assemble
 from heuristics.preemptive.rules import Rules
-from heuristics.preemptive.workers import WorkerPool
 from optsched.errors import FieldProblem, InputError
 from optsched.problem.calls import NonNegative
 

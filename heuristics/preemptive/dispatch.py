@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from formulations.preemptive.instance import CLOUD, Floats, Integers, Job
+from heuristics.preemptive.engine.ties import TIE
+from heuristics.preemptive.engine.workers import WorkerPool
 from heuristics.preemptive.printed_timetable import PrintedTimetable
 from heuristics.preemptive.rules import Rules
-from heuristics.preemptive.ties import TIE
-from heuristics.preemptive.workers import WorkerPool
 from optsched.errors import InputError
 from optsched.jit import njit_cached
 

@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 from formulations.preemptive.instance import CLOUD, Floats, Integers, Job
 from formulations.preemptive.schedule import Schedule
 from heuristics.preemptive.dispatch import Dispatch
+from heuristics.preemptive.engine.workers import Runs
 from heuristics.preemptive.parameter_servers import assign, running_intervals
 from heuristics.preemptive.rules import Rules
-from heuristics.preemptive.workers import Runs
 from optsched.errors import InputError
 
 

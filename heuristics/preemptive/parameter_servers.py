@@ -14,9 +14,9 @@ from heapq import heappop, heappush
 import numpy as np
 
 from formulations.preemptive.instance import CLOUD, Booleans, Floats, Integers
-from heuristics.preemptive.queues import Table
+from heuristics.preemptive.engine.queues import Table
+from heuristics.preemptive.engine.ties import slack
 from heuristics.preemptive.rules import PsPolicy
-from heuristics.preemptive.ties import slack
 from optsched.jit import njit_cached
 
 INTERVAL = np.dtype([("job", "i8"), ("start", "f8"), ("end", "f8")])

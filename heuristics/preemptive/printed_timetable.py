@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from formulations.preemptive.instance import Floats, Integers, Job
-from heuristics.preemptive.ties import TIE
-from heuristics.preemptive.workers import Runs
+from heuristics.preemptive.engine.ties import TIE
+from heuristics.preemptive.engine.workers import Runs
 
 
 @dataclass(eq=False)

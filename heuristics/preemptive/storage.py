@@ -16,9 +16,9 @@ from formulations.preemptive.instance import CLOUD, Floats, Instance, Integers, 
 from formulations.preemptive.storage.check import StorageRelease, refuse_unknown_release
 from heuristics.preemptive.a_online import OnlineScheduler, System
 from heuristics.preemptive.dispatch import Dispatch, all_in_cloud, greedy
+from heuristics.preemptive.engine.ties import TIE
 from heuristics.preemptive.online_run import OnlineRun
 from heuristics.preemptive.rules import PendingRule, Priority, PsPolicy, Rules
-from heuristics.preemptive.ties import TIE
 from optsched.errors import InputError
 from optsched.problem.calls import NonNegative
 

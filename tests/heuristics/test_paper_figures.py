@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from support.pictures import unreadable
 
-from heuristics.aerialedge.figures import FIGURES as AERIALEDGE
-from heuristics.batch.figures import FIGURES as BATCH
-from heuristics.drp.figures import FIGURES as DRP
-from heuristics.okita.figures import FIGURES as OKITA
-from heuristics.preemptive.figures import FIGURES as PREEMPTIVE
+from heuristics.aerialedge.evaluation.figures import FIGURES as AERIALEDGE
+from heuristics.batch.evaluation.figures import FIGURES as BATCH
+from heuristics.drp.evaluation.figures import FIGURES as DRP
+from heuristics.okita.evaluation.figures import FIGURES as OKITA
+from heuristics.preemptive.evaluation.figures import FIGURES as PREEMPTIVE
 from optsched.study.sweep import Sweep
 
 PAPERS = {
@@ -82,4 +82,4 @@ def test_the_papers_scale_measures_no_less_than_the_small_one(figure):
 def test_every_papers_figures_are_announced():
     about = tomllib.loads(Path(__file__).parents[2].joinpath("pyproject.toml").read_text("utf-8"))
     announced = about["project"]["entry-points"]["optsched.figures"]
-    assert announced == {name: f"heuristics.{name}.figures:FIGURES" for name in PAPERS}
+    assert announced == {name: f"heuristics.{name}.evaluation.figures:FIGURES" for name in PAPERS}

@@ -6,9 +6,9 @@ import pandas as pd
 import pytest
 
 from formulations.aerialedge.tables import DRONES, LEAST_NODES
-from heuristics.aerialedge import claims as room
-from heuristics.aerialedge.claims import CLAIMS
-from heuristics.aerialedge.evaluation import (
+from heuristics.aerialedge.evaluation import claims as room
+from heuristics.aerialedge.evaluation.claims import CLAIMS
+from heuristics.aerialedge.evaluation.measures import (
     GPU_SWEEP,
     HARD_SWEEP,
     METHODS,
@@ -20,7 +20,7 @@ from heuristics.aerialedge.evaluation import (
     nodes_by_drone,
     ratio_by_size,
 )
-from heuristics.aerialedge.readings import RANDOM
+from heuristics.aerialedge.evaluation.readings import RANDOM
 from heuristics.common.claims import Result, judge, measure_claims
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from formulations.common.traces.alibaba_gpu import GpuNodes, GpuPods, load_nodes, load_pods
-from heuristics.aerialedge.gpu_cluster import replay, topped_up
+from heuristics.aerialedge.evaluation.gpu_cluster import replay, topped_up
 from optsched.errors import InputError
 
 SEEDS = 6

@@ -8,7 +8,7 @@ from formulations.batch import PROBLEM
 from formulations.batch.check import check, completion_slots
 from formulations.batch.metrics import completion, edge_load, edge_servers, utilisation
 from heuristics.batch import HEURISTICS
-from heuristics.batch.claims import (
+from heuristics.batch.evaluation.claims import (
     CLAIMS,
     close_to_one,
     falls_behind,
@@ -17,15 +17,15 @@ from heuristics.batch.claims import (
     trend,
     uses_less,
 )
-from heuristics.batch.evaluation import (
+from heuristics.batch.evaluation.measures import (
     METHODS,
     ROUNDS,
     SIZE_SWEEP,
     measure_ratio,
     measure_sizes,
 )
-from heuristics.batch.readings import CAP, UTILISATION
-from heuristics.batch.remarks import REMARKS
+from heuristics.batch.evaluation.readings import CAP, UTILISATION
+from heuristics.batch.evaluation.remarks import REMARKS
 from optsched.errors import InputError
 
 

@@ -6,9 +6,9 @@ import pandas as pd
 import pytest
 
 from heuristics.common.claims import Result, judge
-from heuristics.drp import claims as room
-from heuristics.drp.claims import CLAIMS
-from heuristics.drp.evaluation import (
+from heuristics.drp.evaluation import claims as room
+from heuristics.drp.evaluation.claims import CLAIMS
+from heuristics.drp.evaluation.measures import (
     DISCUSSION,
     DRP_SWEEP,
     DSRP_SWEEP,
@@ -17,7 +17,7 @@ from heuristics.drp.evaluation import (
     measure_drp,
     measure_dsrp,
 )
-from heuristics.drp.test_bed import TEST_BED, measure_test_bed
+from heuristics.drp.evaluation.test_bed import TEST_BED, measure_test_bed
 
 CELL = {"topology": "grid", "distribution": "uniform", "profile": "balanced"}
 

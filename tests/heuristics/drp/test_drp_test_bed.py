@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from heuristics.drp import test_bed
-from heuristics.drp.test_bed import (
+from heuristics.drp.evaluation import test_bed
+from heuristics.drp.evaluation.test_bed import (
     EPOCHS,
     LATENCY,
     SERVERS,
@@ -17,7 +17,7 @@ from heuristics.drp.test_bed import (
     seconds,
     shared,
 )
-from heuristics.drp.test_bed_claims import balanced, busy, earlier, early, late, slowest
+from heuristics.drp.evaluation.test_bed_claims import balanced, busy, earlier, early, late, slowest
 
 
 def draw(jobs=6, load=0.9, seed=0):

@@ -6,8 +6,8 @@ import pytest
 
 from heuristics.common.claims import Result, judge
 from heuristics.common.claims.verdicts import LEAST
-from heuristics.okita.claims import CLAIMS
-from heuristics.okita.evaluation import (
+from heuristics.okita.evaluation.claims import CLAIMS
+from heuristics.okita.evaluation.measures import (
     COSTS,
     METHODS,
     RATIOS,
@@ -19,7 +19,7 @@ from heuristics.okita.evaluation import (
     measure_time,
     measure_weights,
 )
-from heuristics.okita.training import ACCURACY, SPREADS
+from heuristics.okita.evaluation.training import ACCURACY, SPREADS
 
 SWEEPS = (RATIOS, COSTS, TESTBED, WEIGHTS, TIMES, ACCURACY)
 

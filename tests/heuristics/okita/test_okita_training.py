@@ -7,7 +7,7 @@ from formulations.okita.generator import generate
 from heuristics.common import training
 from heuristics.common.training import CLASSES, Images, Training
 from heuristics.okita import HEURISTICS
-from heuristics.okita.training import SPREADS, dealt, measure_accuracy, shards
+from heuristics.okita.evaluation.training import SPREADS, dealt, measure_accuracy, shards
 
 BED = {"jobs": 4, "sites": 9, "horizon": 10}
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from formulations.preemptive.instance import CLOUD, Instance
 from heuristics.preemptive.a_online import a_online
+from heuristics.preemptive.engine.queues import BUCKET_SIZE
 from heuristics.preemptive.online_run import OnlineRun
-from heuristics.preemptive.queues import BUCKET_SIZE
 
 BIG = Fraction(10**9)
 

@@ -13,9 +13,9 @@ from formulations.preemptive.instance import CLOUD, Instance
 from formulations.preemptive.problem_7 import problem_7_compact
 from heuristics.preemptive.a_online import System, a_online
 from heuristics.preemptive.dispatch import greedy
+from heuristics.preemptive.engine.workers import WorkerPool
 from heuristics.preemptive.rules import Rules
 from heuristics.preemptive.storage import StorageScheduler, a_online_storage
-from heuristics.preemptive.workers import WorkerPool
 from optsched.errors import InputError
 from optsched.solve import solve
 

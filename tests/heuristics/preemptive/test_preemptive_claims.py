@@ -12,7 +12,7 @@ from formulations.preemptive.metrics import preemptions
 from heuristics.common.claims import Result, UnmeasuredError, judge
 from heuristics.preemptive import HEURISTICS
 from heuristics.preemptive.a_online import a_online, a_online_e
-from heuristics.preemptive.claims import (
+from heuristics.preemptive.evaluation.claims import (
     CLAIMS,
     below,
     falls,
@@ -24,7 +24,8 @@ from heuristics.preemptive.claims import (
     rises,
     trend,
 )
-from heuristics.preemptive.evaluation import (
+from heuristics.preemptive.evaluation.figures import PANELS, TRACED, USE, measure_use, use_over_time
+from heuristics.preemptive.evaluation.measures import (
     METHODS,
     PHILLY,
     PHILLY_FILE,
@@ -36,7 +37,6 @@ from heuristics.preemptive.evaluation import (
     measure_schedulers,
     measure_testbed,
 )
-from heuristics.preemptive.figures import PANELS, TRACED, USE, measure_use, use_over_time
 from optsched.study.spec import presets
 from optsched.study.sweep import Sweep
 

@@ -6,7 +6,7 @@ import pytest
 from formulations.preemptive.check import completion_times
 from formulations.preemptive.generator import generate
 from heuristics.preemptive.a_online import a_online
-from heuristics.preemptive.training import epochs_done, measure_accuracy
+from heuristics.preemptive.evaluation.training import epochs_done, measure_accuracy
 
 BED = {"jobs": 8, "servers": 3}
 

@@ -28,10 +28,10 @@ from heuristics.common.claims import (
 )
 from heuristics.common.claims.claim import Printed
 from heuristics.common.claims.verdicts import EVERY, Sense
-from heuristics.drp.evaluation import DISCUSSION, DRP_SWEEP, DSRP_SWEEP, PROFILES, SETTING
-from heuristics.drp.readings import DATA, NEAREST, PROFILE, SERVICES, SHARE, STATED
-from heuristics.drp.remarks import REMARKS
-from heuristics.drp.test_bed_claims import test_bed_claims
+from heuristics.drp.evaluation.measures import DISCUSSION, DRP_SWEEP, DSRP_SWEEP, PROFILES, SETTING
+from heuristics.drp.evaluation.readings import DATA, NEAREST, PROFILE, SERVICES, SHARE, STATED
+from heuristics.drp.evaluation.remarks import REMARKS
+from heuristics.drp.evaluation.test_bed_claims import test_bed_claims
 
 BASELINES = ("greedy", "nearest", "random")
 

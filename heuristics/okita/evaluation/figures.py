@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 
 from heuristics.common.curves import curves
-from heuristics.okita.evaluation import (
+from heuristics.okita.evaluation.measures import (
     ALPHAS,
     BETAS,
     COSTS,
@@ -24,7 +24,7 @@ from heuristics.okita.evaluation import (
     TIMES,
     WEIGHTS,
 )
-from heuristics.okita.training import ACCURACY, SPREADS
+from heuristics.okita.evaluation.training import ACCURACY, SPREADS
 from optsched.study.figures import PaperFigure, Printed
 from optsched.study.sweep import Scale, Sweep
 

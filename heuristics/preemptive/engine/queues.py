@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from heuristics.preemptive.ties import TIE, slack
+from heuristics.preemptive.engine.ties import TIE, slack
 from optsched.jit import njit_cached
 
 Table = NDArray[Any]

@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from heuristics.batch.evaluation import BASE, CONTENDED, RATIO_SWEEP, SIZE_SWEEP
+from heuristics.batch.evaluation.measures import BASE, CONTENDED, RATIO_SWEEP, SIZE_SWEEP
 from heuristics.common.curves import curves
 from optsched.study.figures import PaperFigure, Printed
 from optsched.study.sweep import Scale, Sweep

@@ -6,7 +6,7 @@ from functools import partial
 
 import pandas as pd
 
-from heuristics.aerialedge.evaluation import TABLE3_SWEEP
+from heuristics.aerialedge.evaluation.measures import TABLE3_SWEEP
 from heuristics.common.curves import curves
 from optsched.study.figures import PaperFigure, Printed
 

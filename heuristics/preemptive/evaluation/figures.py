@@ -17,14 +17,14 @@ import pandas as pd
 from formulations.preemptive.generator import DEFAULT_SPAN, generate
 from formulations.preemptive.metrics import submissions, utilisation_over_time
 from heuristics.common.curves import curves
-from heuristics.preemptive.evaluation import (
+from heuristics.preemptive.evaluation.measures import (
     METHODS,
     RATIOS,
     TESTBED,
     measure_schedulers,
     philly_instance,
 )
-from heuristics.preemptive.training import MODELS, measure_accuracy
+from heuristics.preemptive.evaluation.training import MODELS, measure_accuracy
 from optsched.evaluation.runs import UnmeasuredError
 from optsched.study.data import data_folder
 from optsched.study.figures import PaperFigure, Printed

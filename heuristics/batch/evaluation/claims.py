@@ -13,8 +13,8 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from heuristics.batch.evaluation import CONTENDED, RATIO_SWEEP, SIZE_SWEEP
-from heuristics.batch.readings import (
+from heuristics.batch.evaluation.measures import CONTENDED, RATIO_SWEEP, SIZE_SWEEP
+from heuristics.batch.evaluation.readings import (
     CAP,
     CLOUD,
     FIFO,
@@ -24,7 +24,7 @@ from heuristics.batch.readings import (
     WIDTH,
     WINDOW,
 )
-from heuristics.batch.remarks import REMARKS
+from heuristics.batch.evaluation.remarks import REMARKS
 from heuristics.common.claims import Claim, Finding, Reading, Sweep, compared, counted
 
 SIZES = (

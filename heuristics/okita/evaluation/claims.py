@@ -24,10 +24,10 @@ from heuristics.common.claims import (
     ordered,
     within,
 )
-from heuristics.okita.evaluation import COSTS, RATIOS, TESTBED, TIMES, WEIGHTS
-from heuristics.okita.readings import FIFO, LATENCY, OASIS, SITES, SPREAD, STATED
-from heuristics.okita.remarks import REMARKS
-from heuristics.okita.training import ACCURACY
+from heuristics.okita.evaluation.measures import COSTS, RATIOS, TESTBED, TIMES, WEIGHTS
+from heuristics.okita.evaluation.readings import FIFO, LATENCY, OASIS, SITES, SPREAD, STATED
+from heuristics.okita.evaluation.remarks import REMARKS
+from heuristics.okita.evaluation.training import ACCURACY
 
 BASELINES = ("fifo", "drf", "oasis")
 DRAWS = (FIFO, OASIS)

@@ -23,7 +23,7 @@ from formulations.aerialedge.schedule import Schedule
 from formulations.aerialedge.tables import DRONES
 from formulations.common.traces.alibaba_gpu import load_nodes, load_pods
 from heuristics.aerialedge import HEURISTICS
-from heuristics.aerialedge.gpu_cluster import GpuPolicy, replay, topped_up
+from heuristics.aerialedge.evaluation.gpu_cluster import GpuPolicy, replay, topped_up
 from heuristics.aerialedge.timeline import makespan_dag
 from optsched.study.data import data_folder
 from optsched.study.sweep import Scale, Sweep

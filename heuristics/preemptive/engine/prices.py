@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from heuristics.preemptive.events import LOOK, advance, catch_up, copy, is_due
-from heuristics.preemptive.queues import NONE, Table, Tables, waiting
-from heuristics.preemptive.sending import send, withdraw
-from heuristics.preemptive.ties import TIE
+from heuristics.preemptive.engine.events import LOOK, advance, catch_up, copy, is_due
+from heuristics.preemptive.engine.queues import NONE, Table, Tables, waiting
+from heuristics.preemptive.engine.sending import send, withdraw
+from heuristics.preemptive.engine.ties import TIE
 from optsched.jit import njit_cached
 
 SURFACED = 8

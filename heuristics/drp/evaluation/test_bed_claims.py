@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from heuristics.common.claims import Claim, ClaimVerdict, Finding, compared, compared_means, ordered
-from heuristics.drp.readings import COMPLETION, LOAD, RADIO
-from heuristics.drp.test_bed import TEST_BED
+from heuristics.drp.evaluation.readings import COMPLETION, LOAD, RADIO
+from heuristics.drp.evaluation.test_bed import TEST_BED
 
 SIZES = (
     "14 to 22 jobs on four servers, simulated by (2) to (4) and Table 2; quick: 10 seeds, full: 50"

@@ -27,9 +27,9 @@ from heuristics.common.claims import (
     counted,
     limited,
 )
-from heuristics.preemptive.evaluation import PHILLY, RATIOS, SCHEDULERS, TESTBED, UPLOADED
-from heuristics.preemptive.readings import CHUNKS, EPSILON, GANG, SMALL, SPAN, STATED
-from heuristics.preemptive.remarks import REMARKS
+from heuristics.preemptive.evaluation.measures import PHILLY, RATIOS, SCHEDULERS, TESTBED, UPLOADED
+from heuristics.preemptive.evaluation.readings import CHUNKS, EPSILON, GANG, SMALL, SPAN, STATED
+from heuristics.preemptive.evaluation.remarks import REMARKS
 
 SIZES = "quick: 3 seeds, 100 to 300 jobs, 60 to 140 servers; full: 10 seeds, 50 to 300 jobs"
 RATIO_SIZES = "quick: 3 seeds, 5 and 25 jobs, 5 and 45 servers; full: 10 seeds, all sizes printed"

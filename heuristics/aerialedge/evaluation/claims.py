@@ -15,7 +15,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from formulations.aerialedge.tables import DRONES, LEAST_NODES
-from heuristics.aerialedge.evaluation import (
+from heuristics.aerialedge.evaluation.measures import (
     GPU_POLICIES,
     GPU_RATIOS,
     GPU_SWEEP,
@@ -23,8 +23,8 @@ from heuristics.aerialedge.evaluation import (
     PACKERS,
     TABLE3_SWEEP,
 )
-from heuristics.aerialedge.readings import COLUMNS, EXECUTION, NODES, RANDOM
-from heuristics.aerialedge.remarks import REMARKS
+from heuristics.aerialedge.evaluation.readings import COLUMNS, EXECUTION, NODES, RANDOM
+from heuristics.aerialedge.evaluation.remarks import REMARKS
 from heuristics.common.claims import (
     Claim,
     ClaimVerdict,

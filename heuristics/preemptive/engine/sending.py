@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from heuristics.preemptive.events import catch_up
-from heuristics.preemptive.queues import NONE, Record, Table, Tables, free_block, new_block
+from heuristics.preemptive.engine.events import catch_up
+from heuristics.preemptive.engine.queues import NONE, Record, Table, Tables, free_block, new_block
 from optsched.jit import njit_cached
 
 LONG = 32

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from formulations.preemptive.instance import Booleans, Floats, Integers, Job
-from heuristics.preemptive import events, prices, sending
-from heuristics.preemptive.queues import (
+from heuristics.preemptive.engine import events, prices, sending
+from heuristics.preemptive.engine.queues import (
     BLOCK,
     BLOCKS_TOGETHER,
     BUCKET,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from heuristics.preemptive.queues import (
+from heuristics.preemptive.engine.queues import (
     BUCKET_SIZE,
     NONE,
     Record,
@@ -22,7 +22,7 @@ from heuristics.preemptive.queues import (
     precedes,
     settle,
 )
-from heuristics.preemptive.ties import TIE, slack
+from heuristics.preemptive.engine.ties import TIE, slack
 from optsched.jit import njit_cached
 
 DO, LOOK, TELL = 0, 1, 2

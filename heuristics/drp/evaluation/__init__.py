@@ -1,0 +1,1 @@
+"""What the paper's evaluation states, leaves open and draws, and how it is measured."""
