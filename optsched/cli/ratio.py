@@ -359,7 +359,8 @@ def show_ratios(
     )
 
     against = [name for name in summary.columns if name.startswith("mean_") and "ratio_" in name]
-    columns = [*keys, "n", "proven", "infinite", "mean ratio"]
+    infinite = bool((summary["infinite"] > 0).any())
+    columns = [*keys, "n", "proven", *(["infinite"] if infinite else []), "mean ratio"]
     columns += [f"{CONFIDENCE:.0%} interval", "worst"]
     for name in against:
         source, _, bound = name.removeprefix("mean_").partition("ratio_")
@@ -370,7 +371,7 @@ def show_ratios(
             *(line[key] for key in keys),
             _of(line["measured"], line["rows"]),
             _of(line["verified"], line["proven"]) if line["verified"] else line["proven"],
-            share(line["infinite"]),
+            *([share(line["infinite"])] if infinite else []),
             span(line["mean_low"], line["mean_high"]),
             interval_cell(line),
             span(line["max_low"], line["max_high"]),

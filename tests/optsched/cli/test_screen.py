@@ -7,6 +7,10 @@ import pytest
 
 from optsched.cli.console import print_table
 from optsched.cli.progress import progress, waiting
+from optsched.cli.ratio import show_ratios
+from optsched.evaluation.ratios import ComparisonSpec, ratio_rows
+from optsched.evaluation.runs import MethodRun
+from optsched.evaluation.tables import frame, summarise
 
 COLUMNS = ["heuristic", "jobs", "n", "proven", "mean ratio", "95% interval", "worst", "message"]
 ROWS = [
@@ -50,6 +54,22 @@ def test_a_wide_screen_has_one_table(monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "200")
     print_table(COLUMNS, ROWS, keys=2)
     assert len(capsys.readouterr().out.splitlines()) == 2 + len(ROWS)
+
+
+@pytest.mark.parametrize(("gained", "shown"), [(0.0, True), (2.0, False)])
+def test_the_share_of_infinite_ratios_has_a_column_if_there_are_any(
+    monkeypatch, capsys, gained, shown
+):
+    monkeypatch.setenv("COLUMNS", "200")
+    spec = ComparisonSpec("any", "maximise", "r", ["r"], {"one": {}}, {}, [], [])
+    runs = {
+        ("heuristic", "one"): MethodRun("done", cost=gained, offline=True),
+        ("exact", "r"): MethodRun("optimal", cost=3.0, bound=3.0, offline=True),
+    }
+    table = frame(ratio_rows(spec, runs))
+    show_ratios(table, summarise(table, by=["heuristic"]), ["heuristic"], [], "maximise")
+    heading = capsys.readouterr().out.splitlines()[2]
+    assert ("infinite" in heading.split()) == shown
 
 
 @pytest.mark.parametrize("width", [60, 80])
