@@ -67,9 +67,11 @@ def claims(
     listing: Annotated[
         bool, typer.Option("--list", help="List the claims and how they are measured.")
     ] = False,
-    readings: Annotated[
+    interpretations: Annotated[
         bool,
-        typer.Option("--readings", help="Measure under every interpretation, which takes longer."),
+        typer.Option(
+            "--interpretations", help="Measure under every interpretation, which takes longer."
+        ),
     ] = False,
     workers: Annotated[
         int | None,
@@ -105,9 +107,9 @@ def claims(
 ) -> None:
     """Measure the claims of the papers: each holds, has the direction, fails, or is undecided.
 
-    --readings measures each claim under every interpretation of what its paper leaves open. The
-    row says how many interpretations give the verdict. A table says which of them fits the printed
-    numbers best.
+    --interpretations measures each claim under every interpretation of what its paper leaves open.
+    The row says how many interpretations give the verdict. A table says which of them fits the
+    printed numbers best.
 
     -o writes the table as .md, .tex, .csv or .json. If a run with --full is interrupted, the same
     command continues it. Exits 0 if every claim that can be measured was measured, whatever the
@@ -136,12 +138,12 @@ def claims(
         results = run_experiments(
             chosen,
             scale,
-            readings=readings,
+            interpretations=interpretations,
             workers=workers or cores(),
             progress=lambda p: tell(p.finished, p.planned, p.seconds_left, p.latest),
             keep=keep,
         )
-    judged = judge(chosen, results, scale, readings=readings)
+    judged = judge(chosen, results, scale, interpretations=interpretations)
     write(judged, results)
     _write_measurements(results, measurements)
     if json:
@@ -216,14 +218,12 @@ def _heading(judged: Sequence[Judged], results: Mapping[Experiment, Result]) -> 
     from optsched import __version__
 
     full = all(item.scale == "full" for item in judged)
-    readings = ", every interpretation of what the papers leave open" * any(
-        item.under for item in judged
-    )
+    every = ", every interpretation of what the papers leave open" * any(i.under for i in judged)
     hours = sum(result.seconds for result in results.values()) / 3600
     return (
         "# What the papers state, measured\n\n"
         f"Made by `optsched claims` (optsched {__version__}), {'full' if full else 'quick'} scale"
-        f"{readings}: {len(results)} experiments, {hours:.2f} hours of computing. Sizes and seeds "
+        f"{every}: {len(results)} experiments, {hours:.2f} hours of computing. Sizes and seeds "
         "are beside each claim."
         + ("" if full else " Verdicts at quick scale are provisional.")
         + " The verdict is that of the first interpretation; how many of all give it stands beside "
@@ -276,7 +276,9 @@ def _list(chosen: Mapping[str, Sequence[Claim]], json: bool) -> None:
             {
                 "problem": problem,
                 **{field: getattr(claim, field) for field in fields},
-                "readings": [asdict(reading) for reading in claim.readings],
+                "interpretations": [
+                    asdict(interpretation) for interpretation in claim.interpretations
+                ],
             }
             for problem, of in chosen.items()
             for claim in of
@@ -316,17 +318,23 @@ def _show(judged: Sequence[Judged]) -> None:
             _show_list(items, title)
         else:
             _show_table(items, title)
-        _show_readings(problem, items)
+        _show_interpretations(problem, items)
 
 
-def _show_readings(problem: str, items: Sequence[Judged]) -> None:
-    """A small table per claim that readings can move, and the readings that fit all best."""
-    from heuristics.common.claims.tables import FIT, READING, fit_cells, reading_cells, verdict_of
+def _show_interpretations(problem: str, items: Sequence[Judged]) -> None:
+    """A table per claim that interpretations can move, and those that fit all claims best."""
+    from heuristics.common.claims.tables import (
+        FIT,
+        INTERPRETATION,
+        fit_cells,
+        interpretation_cells,
+        verdict_of,
+    )
 
     for item in items:
         if item.under:
             title = f"{item.claim.name}: {verdict_of(item)}; * fits what is printed best"
-            print_table(READING, reading_cells(item), title)
+            print_table(INTERPRETATION, interpretation_cells(item), title)
     if any(item.under for item in items):
         print_table(FIT, fit_cells(items), f"{problem}: interpretations that fit best")
 

@@ -15,6 +15,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from formulations.aerialedge.tables import DRONES, LEAST_NODES
+from heuristics.aerialedge.evaluation.interpretations import COLUMNS, EXECUTION, NODES, RANDOM
 from heuristics.aerialedge.evaluation.measures import (
     GPU_POLICIES,
     GPU_RATIOS,
@@ -23,13 +24,12 @@ from heuristics.aerialedge.evaluation.measures import (
     PACKERS,
     TABLE3_SWEEP,
 )
-from heuristics.aerialedge.evaluation.readings import COLUMNS, EXECUTION, NODES, RANDOM
 from heuristics.aerialedge.evaluation.remarks import REMARKS
 from heuristics.common.claims import (
     Claim,
     ClaimVerdict,
     Finding,
-    Reading,
+    Interpretation,
     Scale,
     Sweep,
     compared,
@@ -92,7 +92,7 @@ def _read(method: str, nodes: str = "own batch", random: str = "queued") -> str:
     return "tetris_shared" if (method, nodes) == ("tetris", "shared") else method
 
 
-def _readings(*methods: str) -> tuple[Reading, ...]:
+def _interpretations(*methods: str) -> tuple[Interpretation, ...]:
     """What the paper leaves open of methods."""
     return (NODES,) * ("tetris" in methods) + (RANDOM,) * ("random" in methods)
 
@@ -264,7 +264,7 @@ def _claim(
     judge: Callable[..., Finding],
     *arguments: Any,
     sweep: Sweep = TABLE3_SWEEP,
-    readings: tuple[Reading, ...] = (),
+    interpretations: tuple[Interpretation, ...] = (),
     standing: Standing | None = None,
 ) -> Claim:
     """A claim with a printed number; ``arguments`` are the judge's, after the number."""
@@ -273,7 +273,9 @@ def _claim(
     def rule(measured: Any, **read: Any) -> Finding:
         return judge(measured, printed, *arguments, **read)
 
-    return Claim(name, source, text, how, sweep, rule, float(printed), unit, readings, standing)
+    return Claim(
+        name, source, text, how, sweep, rule, float(printed), unit, interpretations, standing
+    )
 
 
 def _order(
@@ -281,13 +283,22 @@ def _order(
     source: str,
     text: str,
     judge: Callable[..., Finding],
-    readings: tuple[Reading, ...] = (),
+    interpretations: tuple[Interpretation, ...] = (),
     standing: Standing | None = None,
 ) -> Claim:
     """A claim that is true or false on each workload."""
     of = judge.func if isinstance(judge, partial) else judge
     how = f"{_summary(of)}; {SIZES['table_3']}"
-    return Claim(name, source, text, how, TABLE3_SWEEP, judge, readings=readings, standing=standing)
+    return Claim(
+        name,
+        source,
+        text,
+        how,
+        TABLE3_SWEEP,
+        judge,
+        interpretations=interpretations,
+        standing=standing,
+    )
 
 
 def _summary(judge: Callable[..., Finding]) -> str:
@@ -309,13 +320,15 @@ def _resources() -> Iterator[Claim]:
     ):  # fmt: skip
         yield _claim(
             f"usage_drone_1_{method}", "Figure 4", f"{method} uses {share} % of Drone 1",
-            share, "%", read_level, 1, method, "usage", HALF_POINT, readings=_readings(method),
+            share, "%", read_level, 1, method, "usage", HALF_POINT,
+            interpretations=_interpretations(method),
         )  # fmt: skip
     for drone, method in itertools.product((5, 6), ("spear", "random")):
         yield _claim(
             f"usage_drone_{drone}_{method}", "Figure 4",
             f"{method} uses up all resources of Drone {drone}",
-            100, "%", read_level, drone, method, "usage", HALF_POINT, readings=_readings(method),
+            100, "%", read_level, drone, method, "usage", HALF_POINT,
+            interpretations=_interpretations(method),
         )  # fmt: skip
     three = ("graphene", "spear", "random")
     stated: list[tuple[int, float, str, tuple[str, ...], Extreme]] = [
@@ -339,14 +352,14 @@ def _resources() -> Iterator[Claim]:
             name, figures[column],
             f"AerialEdge: {gain} than {', '.join(rivals)} on Drone {drone}",
             points, "points", difference, drone, column, rivals, extreme,
-            readings=_readings(*rivals),
+            interpretations=_interpretations(*rivals),
         )  # fmt: skip
         if "tetris" not in rivals and (drone, column) != (2, "usage"):
             yield _claim(
                 f"{name}_of_tetris", figures[column],
                 f"Tetris: {gain} than {', '.join(rivals)} on Drone {drone}",
                 points, "points", difference, drone, column, rivals, extreme, "tetris",
-                readings=_readings("tetris", *rivals),
+                interpretations=_interpretations("tetris", *rivals),
             )  # fmt: skip
     for name, text, points, column in (
         ("headline_usage", "up to 25 % fewer resources", 25, "usage"),
@@ -354,7 +367,7 @@ def _resources() -> Iterator[Claim]:
     ):
         yield _claim(
             name, "Conclusion", f"AerialEdge: {text} (Drone 1, Random)",
-            points, "points", difference, 1, column, ("random",), "most", readings=(RANDOM,),
+            points, "points", difference, 1, column, ("random",), "most", interpretations=(RANDOM,),
         )  # fmt: skip
     yield _order(
         "fewest", "Figure 4", "no method that deploys all tasks opens fewer nodes", never_fewer
@@ -439,7 +452,7 @@ def _times() -> Iterator[Claim]:
 def _of(word: str, *methods: str) -> dict[str, Any]:
     """What claims on times share: execution may be read; scheduling was on the paper's cluster."""
     if word == "execution":
-        return {"readings": (EXECUTION, *(RANDOM,) * ("random" in methods))}
+        return {"interpretations": (EXECUTION, *(RANDOM,) * ("random" in methods))}
     return {"standing": "not comparable"}
 
 

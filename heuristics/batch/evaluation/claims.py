@@ -13,8 +13,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from heuristics.batch.evaluation.measures import CONTENDED, RATIO_SWEEP, SIZE_SWEEP
-from heuristics.batch.evaluation.readings import (
+from heuristics.batch.evaluation.interpretations import (
     CAP,
     CLOUD,
     FIFO,
@@ -24,8 +23,9 @@ from heuristics.batch.evaluation.readings import (
     WIDTH,
     WINDOW,
 )
+from heuristics.batch.evaluation.measures import CONTENDED, RATIO_SWEEP, SIZE_SWEEP
 from heuristics.batch.evaluation.remarks import REMARKS
-from heuristics.common.claims import Claim, Finding, Reading, Sweep, compared, counted
+from heuristics.common.claims import Claim, Finding, Interpretation, Sweep, compared, counted
 
 SIZES = (
     "J = 60 on 60 edge servers and the cloud, 3 seeds (quick); J = 200 on 200, 10 seeds (full); "
@@ -83,7 +83,7 @@ def lower(
 def lowest(
     frame: pd.DataFrame, axis: str, time_scale: float = 1.0, *, fifo: str, rivals: str
 ) -> Finding:
-    """Whether A_online's total completion time is the least, under readings of its rivals."""
+    """Whether A_online's total completion time is the least, however its rivals are understood."""
     others = ["fifo" if fifo == "start" else "fifo_completion", "drf", "batch_sche"]
     if rivals != RIVALS.default:
         others.append("all_cloud")
@@ -100,7 +100,7 @@ def against_preemptive(
     *,
     width: str,
 ) -> Finding:
-    """A_online's value against that of a kind of Preemptive, under readings of its width."""
+    """A_online's value against that of a kind of Preemptive, under interpretations of its width."""
     rival = kind if width == "server" else f"{kind}_spread"
     pair = (rival, "a_online") if preemptive_is_lower else ("a_online", rival)
     return lower(frame, axis, pair[0], pair[1:], column, time_scale)
@@ -180,7 +180,7 @@ def _claim(
     text: str,
     judge: Callable[..., Finding],
     *arguments: object,
-    readings: tuple[Reading, ...] = (CLOUD,),
+    interpretations: tuple[Interpretation, ...] = (CLOUD,),
     sweep: Sweep = SIZE_SWEEP,
     how: str = SIZES,
     **options: object,
@@ -189,7 +189,13 @@ def _claim(
         return judge(frame, *arguments, **options, **read)
 
     return Claim(
-        f"figure_{figure}_{name}", f"Figure {figure}", text, how, sweep, rule, readings=readings
+        f"figure_{figure}_{name}",
+        f"Figure {figure}",
+        text,
+        how,
+        sweep,
+        rule,
+        interpretations=interpretations,
     )
 
 
@@ -201,10 +207,10 @@ def _against_baselines() -> Iterator[Claim]:
         (4, "servers", "the number of edge servers grows"),
     ):
         text = f"A_online's total completion time is below FIFO's, DRF's and BatchSche's as {word}"
-        yield _claim(figure, "lowest", text, lowest, axis, readings=rivals)
+        yield _claim(figure, "lowest", text, lowest, axis, interpretations=rivals)
         yield _claim(
             figure, "lowest_contended", f"{text}, jobs a tenth as long", lowest, axis,
-            time_scale=CONTENDED, readings=rivals,
+            time_scale=CONTENDED, interpretations=rivals,
         )  # fmt: skip
         rises = axis == "jobs"
         yield _claim(
@@ -213,7 +219,7 @@ def _against_baselines() -> Iterator[Claim]:
         )  # fmt: skip
     yield _claim(
         5, "trend", "the larger F, the larger A_online's total weighted completion time; the same "
-        "paragraph says the smaller", follows_cap, readings=(CLOUD, CAP),
+        "paragraph says the smaller", follows_cap, interpretations=(CLOUD, CAP),
         how=f"F = 0.01, 1, 100; {SIZES}",
     )  # fmt: skip
     yield _claim(
@@ -233,33 +239,33 @@ def _against_preemption() -> Iterator[Claim]:
                 first, f"preemptive{suffix}",
                 f"Preemptive without overhead is better than A_online, by number of {word}{note}",
                 against_preemptive, axis, "preemptive", True, time_scale=time_scale,
-                readings=width,
+                interpretations=width,
             )  # fmt: skip
             yield _claim(
                 first + 2, f"a_online{suffix}",
                 f"A_online is better than Preemptive with overhead, by number of {word}{note}",
                 against_preemptive, axis, "preemptive_overhead", False, time_scale=time_scale,
-                readings=width,
+                interpretations=width,
             )  # fmt: skip
             yield _claim(
                 first + 5, f"utilisation{suffix}",
                 f"Preemptive uses more of the edge than A_online, by number of {word}{note}",
-                uses_less, axis, time_scale=time_scale, readings=window,
+                uses_less, axis, time_scale=time_scale, interpretations=window,
             )  # fmt: skip
             yield _claim(
                 first + 5, f"behind{suffix}",
                 f"A_online fragments: its utilisation falls behind Preemptive's with {word}{note}",
-                falls_behind, axis, time_scale=time_scale, readings=window,
+                falls_behind, axis, time_scale=time_scale, interpretations=window,
                 how=f"Preemptive's less A_online's; {SIZES}",
             )  # fmt: skip
             if axis == "servers":
                 yield _claim(
                     13, f"falls{suffix}", f"A_online's utilisation falls with {word}{note}",
-                    utilisation_falls, axis, time_scale=time_scale, readings=(CLOUD, WINDOW),
+                    utilisation_falls, axis, time_scale=time_scale, interpretations=(CLOUD, WINDOW),
                 )  # fmt: skip
     yield _claim(
         11, "preemptive", "Preemptive is better than A_online as gradients grow",
-        against_preemptive, "gradient", "preemptive", True, readings=width,
+        against_preemptive, "gradient", "preemptive", True, interpretations=width,
         how=f"k_j = 50 to 575 MB; {SIZES}",
     )  # fmt: skip
 
@@ -273,13 +279,13 @@ def _optimality() -> Iterator[Claim]:
             yield _claim(
                 14, f"{column}{suffix}",
                 f"A_online's ratio to the optimum is close to 1 ({word}{note})",
-                close_to_one, column, time_scale, readings=(ROUNDS,), sweep=RATIO_SWEEP,
+                close_to_one, column, time_scale, interpretations=(ROUNDS,), sweep=RATIO_SWEEP,
                 how=f'"close" is at most {CLOSE}; {RATIO_SIZES}',
             )  # fmt: skip
     for axis in ("jobs", "servers"):
         yield _claim(
             14, f"trend_{axis}", f"the ratio grows with the number of {axis}", ratio_trend, axis,
-            readings=(ROUNDS,), sweep=RATIO_SWEEP, how=RATIO_SIZES,
+            interpretations=(ROUNDS,), sweep=RATIO_SWEEP, how=RATIO_SIZES,
         )  # fmt: skip
 
 

@@ -17,8 +17,9 @@ _PREEMPTIVE = (
     "is better in all instances, with an unlimited one, where nothing need be preempted, in few"
 )
 _PREEMPTIVE_CONTENDED = (
-    "fails under one reading alone, an unlimited cloud and gangs no wider than a server's own "
-    "workers; spread over servers, or with a limited cloud, Preemptive is better in all instances"
+    "fails under one interpretation alone, an unlimited cloud and gangs no wider than a server's "
+    "own workers; spread over servers, or with a limited cloud, Preemptive is better in all "
+    "instances"
 )
 _A_ONLINE = (
     "holds with an unlimited cloud and gangs no wider than a server's own workers; spread gangs "
@@ -36,7 +37,7 @@ _UTILISATION = (
 )
 _RATIO = (
     "rounds wait for the next power of two, which costs flow time more than completion time; "
-    "starts within the window are the other reading"
+    "starts within the window are the other interpretation"
 )
 
 REMARKS = {

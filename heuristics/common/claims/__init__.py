@@ -3,7 +3,7 @@
 A :class:`Claim` names what the paper prints and how it is measured. Several claims may share one
 *experiment*: a function from a scale to what it measured, which is run once, or a :class:`Sweep`
 over many instances, which are measured in parallel and kept one by one. What a paper leaves open
-is a :class:`Reading`; a claim names those that can move its verdict. Packages announce their
+is a :class:`Interpretation`; a claim names those that can move its verdict. Packages announce their
 claims through the entry-point group ``optsched.claims`` (a sequence of :class:`Claim`, under the
 problem's name); ``optsched claims`` measures them.
 """
@@ -14,8 +14,8 @@ from heuristics.common.claims.claim import (
     Claim,
     ClaimVerdict,
     Finding,
+    Interpretation,
     Judged,
-    Reading,
     Under,
 )
 from heuristics.common.claims.experiments import (
@@ -47,8 +47,8 @@ __all__ = [
     "Claim",
     "ClaimVerdict",
     "Finding",
+    "Interpretation",
     "Judged",
-    "Reading",
     "Result",
     "Scale",
     "Sweep",

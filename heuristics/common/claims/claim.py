@@ -49,7 +49,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Reading:
+class Interpretation:
     """Something that a paper leaves open, and what it may mean."""
 
     name: str
@@ -69,7 +69,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Under:
-    """What was found of a claim under one combination of readings."""
+    """What was found of a claim under one combination of interpretations."""
 
     combination: Mapping[str, Value]
     finding: Finding
@@ -91,12 +91,12 @@ class Claim:
     """Scale -> measurements, shared between claims by being the same function or sweep; of a
     function, what JSON can say."""
     judge: Callable[..., Finding]
-    """Measurements -> finding; with the values of readings that are only judged, by name."""
+    """Measurements -> finding; with the values of interpretations that are only judged, by name."""
     printed: Printed | None = None
     """The printed number or range; None where the claim is an order or a trend."""
     unit: str = ""
     """Unit of ``printed`` and of what is measured; "" for a plain ratio."""
-    readings: tuple[Reading, ...] = ()
+    interpretations: tuple[Interpretation, ...] = ()
     """What can move it."""
     standing: Literal["not comparable", "not in the paper"] | None = None
     """What is said of it whatever is measured."""
@@ -116,11 +116,11 @@ class Judged:
     scale: Scale = "full"
     """At which it was measured; what is found at quick scale is provisional."""
     under: tuple[Under, ...] = ()
-    """What was found under every combination of its readings, where they were measured."""
+    """What was found under every combination of its interpretations, where they were measured."""
 
     @property
     def measured(self) -> tuple[Under, ...]:
-        """The combinations of readings under which there is a verdict."""
+        """The combinations of interpretations under which there is a verdict."""
         return tuple(one for one in self.under if one.finding.verdict != NOTHING)
 
     @property
@@ -130,5 +130,5 @@ class Judged:
 
     @property
     def hangs(self) -> bool:
-        """Whether the verdict changes with a reading."""
+        """Whether the verdict changes with an interpretation."""
         return 0 < self.agreeing < len(self.measured)

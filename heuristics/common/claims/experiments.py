@@ -11,7 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from heuristics.common.claims.claim import NOTHING, Claim, Finding, Judged, Under, Value
-from heuristics.common.claims.readings import combinations, judge_options, measured_by, settle
+from heuristics.common.claims.interpretations import (
+    combinations,
+    judge_options,
+    measured_by,
+    settle,
+)
 from optsched.errors import InputError, words
 from optsched.evaluation.runs import UnmeasuredError
 from optsched.problem.calls import pick
@@ -69,7 +74,7 @@ def measure_claims(
     chosen: Mapping[str, Sequence[Claim]],
     scale: Scale,
     *,
-    readings: bool = False,
+    interpretations: bool = False,
     workers: int = 1,
     progress: Callable[[StudyProgress], None] | None = None,
     keep: Path | None = None,
@@ -80,16 +85,21 @@ def measure_claims(
     ``run_experiments``; ``chosen`` is what ``claims`` gives, and what comes back is in its order.
     """
     results = run_experiments(
-        chosen, scale, readings=readings, workers=workers, progress=progress, keep=keep
+        chosen,
+        scale,
+        interpretations=interpretations,
+        workers=workers,
+        progress=progress,
+        keep=keep,
     )
-    return judge(chosen, results, scale, readings=readings)
+    return judge(chosen, results, scale, interpretations=interpretations)
 
 
 def run_experiments(
     chosen: Mapping[str, Sequence[Claim]],
     scale: Scale,
     *,
-    readings: bool = False,
+    interpretations: bool = False,
     workers: int = 1,
     progress: Callable[[StudyProgress], None] | None = None,
     keep: Path | None = None,
@@ -99,7 +109,7 @@ def run_experiments(
     Args:
         chosen: claims by problem.
         scale: how large the experiments are.
-        readings: whether under every combination of the claims' readings, too.
+        interpretations: whether under every combination of the claims' interpretations, too.
         workers: processes.
         progress: called at the start and after results.
         keep: store of a study, in which measurements are kept and looked for; what failed is
@@ -112,7 +122,7 @@ def run_experiments(
         measured_by(claim, combination): name
         for name, of in chosen.items()
         for claim in of
-        for combination in combinations(claim.readings)[: None if readings else 1]
+        for combination in combinations(claim.interpretations)[: None if interpretations else 1]
     }
     # those that cannot be split go first
     ordered = sorted(problems, key=lambda experiment: isinstance(experiment, Sweep))
@@ -155,7 +165,7 @@ def judge(
     results: Mapping[Experiment, Result],
     scale: Scale = "full",
     *,
-    readings: bool = False,
+    interpretations: bool = False,
 ) -> list[Judged]:
     """Judge claims by what their experiments measured, in the order of ``chosen``.
 
@@ -163,10 +173,10 @@ def judge(
         chosen: claims by problem.
         results: what ``run_experiments`` gives.
         scale: at which it was measured.
-        readings: whether it was measured under every combination of readings.
+        interpretations: whether it was measured under every combination of interpretations.
     """
     return [
-        _judged(name, claim, results, scale, readings)
+        _judged(name, claim, results, scale, interpretations)
         for name, of in chosen.items()
         for claim in of
     ]
@@ -177,11 +187,11 @@ def _judged(
     claim: Claim,
     results: Mapping[Experiment, Result],
     scale: Scale,
-    readings: bool,
+    interpretations: bool,
 ) -> Judged:
     found = [
         Under(combination, _finding(claim, results[measured_by(claim, combination)], combination))
-        for combination in combinations(claim.readings)[: None if readings else 1]
+        for combination in combinations(claim.interpretations)[: None if interpretations else 1]
     ]
     finding = settle(found[0].finding, found)
     if claim.standing is not None and finding.verdict != NOTHING:

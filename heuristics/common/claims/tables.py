@@ -16,7 +16,7 @@ from heuristics.common.claims.claim import (
     Judged,
     Under,
 )
-from heuristics.common.claims.readings import best, fits, said
+from heuristics.common.claims.interpretations import best, fits, said
 
 VERDICTS: tuple[ClaimVerdict, ...] = get_args(ClaimVerdict)
 
@@ -52,8 +52,8 @@ def table(judged: Sequence[Judged]) -> pd.DataFrame:
                 "remark": item.claim.remark,
                 "failed": item.finding.failed,
                 "agreeing": item.agreeing,
-                "readings": [_record(one) for one in item.under],
-                "best_reading": said(chosen.combination) if (chosen := best(item)) else "",
+                "interpretations": [_record(one) for one in item.under],
+                "best_interpretation": said(chosen.combination) if (chosen := best(item)) else "",
             }
             for item in judged
         ]
@@ -108,11 +108,11 @@ def printed(claim: Claim) -> str:
     return _with_unit(" to ".join(map(number, ends)), claim.unit)
 
 
-READING = ("interpretation", "measured", "interval", "n", "verdict")
+INTERPRETATION = ("interpretation", "measured", "interval", "n", "verdict")
 
 
-def reading_cells(item: Judged) -> list[tuple[str, ...]]:
-    """A line per reading of a claim, under ``READING``; the one that fits best is marked."""
+def interpretation_cells(item: Judged) -> list[tuple[str, ...]]:
+    """A line per interpretation of a claim; the one that fits best is marked."""
     chosen = best(item)
     return [
         (
@@ -130,7 +130,7 @@ FIT = ("interpretation", "hold", "direction only", "fail", "mean distance from w
 
 
 def fit_cells(judged: Sequence[Judged], most: int = 5) -> list[tuple[str, ...]]:
-    """The readings of a problem that fit what is printed best, under ``FIT``, the best first."""
+    """The interpretations of a problem that fit the printed numbers best, the best first."""
     return [
         (
             said(fit.combination),
@@ -211,7 +211,7 @@ def markdown(judged: Sequence[Judged], heading: str = "") -> str:
 
 def _open_points(items: Sequence[Judged]) -> str:
     """What a problem's paper leaves open, and the interpretations that fit its claims best."""
-    moved = {r.name: r for item in items if item.under for r in item.claim.readings}
+    moved = {r.name: r for item in items if item.under for r in item.claim.interpretations}
     points = "\n".join(
         f"- **{r.name}** ({', '.join(map(str, r.values))}): {_markdown(r.open)}"
         for r in moved.values()
@@ -236,7 +236,7 @@ def _explained(item: Judged) -> str:
     said = f"- `{item.claim.name}`: {_markdown(notes)}"
     if not item.hangs:
         return said
-    rows = _rows(READING, reading_cells(item)).replace("\n", "\n  ")
+    rows = _rows(INTERPRETATION, interpretation_cells(item)).replace("\n", "\n  ")
     return f"{said}\n\n  {rows}\n\n  \\* fits what is printed best\n"
 
 

@@ -19,7 +19,7 @@ from heuristics.common.claims import (
     NOTHING,
     Claim,
     Finding,
-    Reading,
+    Interpretation,
     Sweep,
     bounded,
     compared_means,
@@ -28,8 +28,15 @@ from heuristics.common.claims import (
 )
 from heuristics.common.claims.claim import Printed
 from heuristics.common.claims.verdicts import EVERY, Sense
+from heuristics.drp.evaluation.interpretations import (
+    DATA,
+    NEAREST,
+    PROFILE,
+    SERVICES,
+    SHARE,
+    STATED,
+)
 from heuristics.drp.evaluation.measures import DISCUSSION, DRP_SWEEP, DSRP_SWEEP, PROFILES, SETTING
-from heuristics.drp.evaluation.readings import DATA, NEAREST, PROFILE, SERVICES, SHARE, STATED
 from heuristics.drp.evaluation.remarks import REMARKS
 from heuristics.drp.evaluation.test_bed_claims import test_bed_claims
 
@@ -220,18 +227,20 @@ def _claim(
     sweep: Sweep = DRP_SWEEP,
     setting: str = "",
     unit: str = "%",
-    readings: tuple[Reading, ...] | None = None,
+    interpretations: tuple[Interpretation, ...] | None = None,
     **options: Any,
 ) -> Claim:
     """A claim with a printed number; ``arguments`` and ``options`` are the judge's."""
-    if readings is None:
-        readings = (SERVICES,) * (sweep is DSRP_SWEEP) + (SHARE,) + (STATED,) * (judge is limit)
+    if interpretations is None:
+        interpretations = (
+            (SERVICES,) * (sweep is DSRP_SWEEP) + (SHARE,) + (STATED,) * (judge is limit)
+        )
     how = "; ".join(part for part in (setting, SIZES[sweep.name]) if part)
 
     def rule(frame: pd.DataFrame, **read: Any) -> Finding:
         return judge(frame, printed, *arguments, **options, **read)
 
-    return Claim(name, source, text, how, sweep, rule, printed, unit, readings)
+    return Claim(name, source, text, how, sweep, rule, printed, unit, interpretations)
 
 
 def _throughput() -> Iterator[Claim]:
@@ -250,27 +259,27 @@ def _throughput() -> Iterator[Claim]:
                 f"R-DR admits {gain} % more jobs than {other} ({topology}, {data} data)",
                 over, "r_dr", other, printed=gain, most_jobs=True, **where,
                 setting="ratio of means at the largest number of jobs",
-                readings=(SHARE, PROFILE) + (NEAREST,) * (other == "nearest"),
+                interpretations=(SHARE, PROFILE) + (NEAREST,) * (other == "nearest"),
             )  # fmt: skip
     for topology, figures_of in (("hexagon", "2 to 4"), ("grid", "9 to 11")):
         yield Claim(
             f"order_{topology}", f"Figures {figures_of}",
             f"R-DR admits at least as many jobs as every baseline ({topology})",
             SIZES[DRP_SWEEP.name], DRP_SWEEP, partial(ahead, topology=topology),
-            readings=(SHARE, PROFILE),
+            interpretations=(SHARE, PROFILE),
         )  # fmt: skip
     yield _claim(
         "abstract_throughput", "Abstract, conclusion",
         "throughput improves by 56 % to 69 % over existing algorithms",
         best_rival, "r_dr", ("nearest", "random"), printed=(56, 69), most_jobs=True,
-        topology="hexagon", distribution="normal", readings=(SHARE, PROFILE, NEAREST),
+        topology="hexagon", distribution="normal", interpretations=(SHARE, PROFILE, NEAREST),
         setting="the better of nearest and random, which have these numbers in Figure 3",
     )  # fmt: skip
     yield _claim(
         "section_5_throughput", "Section 5.4, summary",
         "R-DR improves throughput by about 59 % over the baselines",
         over, "r_dr", *BASELINES, printed=59, most_jobs=True,
-        readings=(SHARE, PROFILE, NEAREST),
+        interpretations=(SHARE, PROFILE, NEAREST),
         setting="against the mean of the baselines, all topologies and distributions",
     )  # fmt: skip
 
@@ -327,7 +336,7 @@ def _bandwidth() -> Iterator[Claim]:
                 "uniform data)",
                 over, "r_dr", other, printed=-cut, column="bandwidth", topology=topology,
                 distribution="uniform", most_jobs=True,
-                readings=(SHARE, PROFILE) + (NEAREST,) * (other == "nearest"),
+                interpretations=(SHARE, PROFILE) + (NEAREST,) * (other == "nearest"),
                 setting="inbound and outbound together, at the largest number of jobs",
             )  # fmt: skip
         yield _claim(
@@ -341,14 +350,14 @@ def _bandwidth() -> Iterator[Claim]:
             f"figure_{first}_falls", "Section 5.3, on Figures 5 to 7 and 12 to 14",
             f"R-DR takes the less bandwidth per job, the more jobs there are ({topology})",
             f"with the fewest jobs over with the most, geometric mean; {SIZES[DRP_SWEEP.name]}",
-            DRP_SWEEP, partial(falls, topology=topology), readings=(SHARE, PROFILE, DATA),
+            DRP_SWEEP, partial(falls, topology=topology), interpretations=(SHARE, PROFILE, DATA),
         )  # fmt: skip
     yield _claim(
         "section_5_bandwidth", "Section 5.4, summary",
         "R-DR takes about 17 % less bandwidth per job than the baselines",
         over, "r_dr", *BASELINES, printed=-17, column="bandwidth", most_jobs=True,
         setting="against the mean of the baselines, at the largest number of jobs",
-        readings=(SHARE, PROFILE, DATA, NEAREST),
+        interpretations=(SHARE, PROFILE, DATA, NEAREST),
     )  # fmt: skip
 
 
@@ -426,13 +435,13 @@ def _discussion() -> Iterator[Claim]:
             f"section_3_5_{name}_share", "Section 3.5",
             f"R-DR still reaches 92 % of the optimal throughput where {text}",
             limit, "r_dr", "lp1_first", printed=92, gain=False, sense="at least", **where,
-            sweep=DISCUSSION, readings=(SHARE, STATED),
+            sweep=DISCUSSION, interpretations=(SHARE, STATED),
             setting='against the paper\'s "optimal", LP1 after PRUNE',
         )  # fmt: skip
         yield Claim(
             f"section_3_5_{name}_order", "Section 3.5",
             f"R-DR still admits at least as many jobs as every baseline where {text}",
-            SIZES[DISCUSSION.name], DISCUSSION, partial(ahead, **where), readings=(SHARE,),
+            SIZES[DISCUSSION.name], DISCUSSION, partial(ahead, **where), interpretations=(SHARE,),
         )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from heuristics.common.claims import Claim, ClaimVerdict, Finding, compared, compared_means, ordered
-from heuristics.drp.evaluation.readings import COMPLETION, LOAD, RADIO
+from heuristics.drp.evaluation.interpretations import COMPLETION, LOAD, RADIO
 from heuristics.drp.evaluation.test_bed import TEST_BED
 
 SIZES = (
@@ -112,5 +112,5 @@ def test_bed_claims() -> Iterator[Claim]:
             f"figure_{figure}_balance", f"Figure {figure}",
             f"the standard deviation of {what} among servers is larger under random and nearest",
             f"{how}; geometric mean of the ratio, where it is least certain; {SIZES}", TEST_BED,
-            partial(balanced, column=column), readings=(LOAD, RADIO),
+            partial(balanced, column=column), interpretations=(LOAD, RADIO),
         )  # fmt: skip

@@ -24,8 +24,8 @@ from heuristics.common.claims import (
     ordered,
     within,
 )
+from heuristics.okita.evaluation.interpretations import FIFO, LATENCY, OASIS, SITES, SPREAD, STATED
 from heuristics.okita.evaluation.measures import COSTS, RATIOS, TESTBED, TIMES, WEIGHTS
-from heuristics.okita.evaluation.readings import FIFO, LATENCY, OASIS, SITES, SPREAD, STATED
 from heuristics.okita.evaluation.remarks import REMARKS
 from heuristics.okita.evaluation.training import ACCURACY
 
@@ -251,27 +251,27 @@ def _costs() -> Iterator[Claim]:
         yield Claim(
             f"figure_{figure}_lowest", f"Figure {figure}",
             f"the total cost of Okita is the lowest {over}", LARGE, COSTS,
-            partial(_least_along, axis=axis), readings=(SITES, *DRAWS),
+            partial(_least_along, axis=axis), interpretations=(SITES, *DRAWS),
         )  # fmt: skip
         yield Claim(
             f"figure_{figure}_gap", f"Figure {figure}", f"the gap grows with the number of {axis}",
-            LARGE, COSTS, partial(_gap_grows, axis=axis), readings=(SITES, *DRAWS),
+            LARGE, COSTS, partial(_gap_grows, axis=axis), interpretations=(SITES, *DRAWS),
         )  # fmt: skip
     for law in ("exponential", "linear", "piecewise"):
         yield Claim(
             f"figure_14_{law}", "Figure 14", f"the total cost of Okita is the lowest ({law})",
-            LARGE, COSTS, partial(_least_under, law=law), readings=(SITES, *DRAWS),
+            LARGE, COSTS, partial(_least_under, law=law), interpretations=(SITES, *DRAWS),
         )  # fmt: skip
     yield Claim(
         "figure_14_advantage", "Figure 14", "the advantage is largest for piecewise latency",
         LARGE, COSTS, partial(_advantage, law="piecewise", others=("exponential", "linear")),
-        readings=(SITES, *DRAWS),
+        interpretations=(SITES, *DRAWS),
     )  # fmt: skip
     yield Claim(
         "figure_14_linear_advantage", "Section V-C, on Figure 14",
         "the advantage is larger under linear latency than under the sigmoid",
         LARGE, COSTS, partial(_advantage, law="linear", others=("exponential",)),
-        readings=(SITES, *DRAWS),
+        interpretations=(SITES, *DRAWS),
     )  # fmt: skip
     for rival in BASELINES:
         yield Claim(
@@ -300,14 +300,14 @@ def _training() -> Iterator[Claim]:
 
 _CLAIMS: tuple[Claim, ...] = (
     Claim("figure_4_lowest", "Figure 4", "on the test-bed the total cost of Okita is the lowest",
-           BED, TESTBED, _least, readings=DRAWS),
+           BED, TESTBED, _least, interpretations=DRAWS),
     Claim("figure_5_makespan", "Figure 5", "FIFO and DRF end later than OASiS and Okita",
-           BED, TESTBED, _later, readings=DRAWS),
+           BED, TESTBED, _later, interpretations=DRAWS),
     *_training(),
     Claim("figure_7_ratio", "Figure 7", "the performance ratio stays below 1.8", SMALL, RATIOS,
-           partial(_ratio_below, printed=1.8), 1.8, readings=(STATED,)),
+           partial(_ratio_below, printed=1.8), 1.8, interpretations=(STATED,)),
     Claim("figure_8_smallest", "Figure 8", "the ratio of Okita is the smallest", SMALL, RATIOS,
-           partial(_least, column="ratio_low"), readings=DRAWS),
+           partial(_least, column="ratio_low"), interpretations=DRAWS),
     *_costs(),
     Claim("figure_11_flat", "Figure 11", "the cost is nearly flat in alpha_1 : alpha_2",
            f"five ratios from 1:4 to 4:1; {FLAT_SIZES}", WEIGHTS, partial(_flat, weights="alpha")),

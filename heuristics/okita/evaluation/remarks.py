@@ -14,16 +14,17 @@ _FORGETS = (
 )
 
 REMARKS = {
-    "figure_9_lowest": f"{_LATE}; with the largest sites Okita is lowest under all four readings",
+    "figure_9_lowest": f"{_LATE}; with the largest sites Okita is lowest under all four "
+    "interpretations",
     "figure_10_lowest": "with sites of every size, one GPU included, 75 jobs exceed what the sites "
-    "can do; with the largest sites Okita is lowest under all four readings",
+    "can do; with the largest sites Okita is lowest under all four interpretations",
     "figure_14_exponential": _LATE,
     "figure_14_advantage": "under the sigmoid nearly all is saved, whatever the piecewise law "
     "saves; with the largest sites and FIFO in the middle the instances leave it open",
     "text_saves_fifo": _SAVES,
     "text_saves_drf": _SAVES,
     "figure_14_linear": "at quick sizes open against OASiS at L = 1; holds under every other "
-    "reading that the instances settle",
+    "interpretation that the instances settle",
     "figure_14_linear_advantage": "the sigmoid makes totals of baselines explode, so that nearly "
     "all is saved under it",
     "figure_10_gap": "with 75 jobs on sites of every size Okita, too, is late; with the largest "

@@ -20,15 +20,22 @@ from formulations.preemptive.theorems.theorems import gain
 from heuristics.common.claims import (
     Claim,
     Finding,
-    Reading,
+    Interpretation,
     Sweep,
     compared,
     compared_means,
     counted,
     limited,
 )
+from heuristics.preemptive.evaluation.interpretations import (
+    CHUNKS,
+    EPSILON,
+    GANG,
+    SMALL,
+    SPAN,
+    STATED,
+)
 from heuristics.preemptive.evaluation.measures import PHILLY, RATIOS, SCHEDULERS, TESTBED, UPLOADED
-from heuristics.preemptive.evaluation.readings import CHUNKS, EPSILON, GANG, SMALL, SPAN, STATED
 from heuristics.preemptive.evaluation.remarks import REMARKS
 
 SIZES = "quick: 3 seeds, 100 to 300 jobs, 60 to 140 servers; full: 10 seeds, 50 to 300 jobs"
@@ -225,12 +232,12 @@ def _number(
     how: str = SIZES,
     unit: str = "",
     sweep: Sweep = SCHEDULERS,
-    readings: tuple[Reading, ...] = SETTING,
+    interpretations: tuple[Interpretation, ...] = SETTING,
     **options: Any,
 ) -> Claim:
     """A claim with a printed number."""
     rule = partial(judge, printed=printed, **options)
-    return Claim(name, source, text, how, sweep, rule, printed, unit, readings)
+    return Claim(name, source, text, how, sweep, rule, printed, unit, interpretations)
 
 
 def _order(
@@ -243,7 +250,9 @@ def _order(
     **options: Any,
 ) -> Claim:
     """A claim that is true or false on each instance."""
-    return Claim(name, source, text, how, SCHEDULERS, partial(judge, **options), readings=SETTING)
+    return Claim(
+        name, source, text, how, SCHEDULERS, partial(judge, **options), interpretations=SETTING
+    )
 
 
 def _schedulers() -> Iterator[Claim]:
@@ -323,7 +332,7 @@ def _side_effects() -> Iterator[Claim]:
             "preemptions_small", "Section I", "A_online preempts relatively seldom",
             less_often, how=f"single workers; a suspended gang counts by its size; {SIZES}",
         ),
-        readings=(*SETTING, SMALL),
+        interpretations=(*SETTING, SMALL),
     )  # fmt: skip
     for method in ("a_online", "tiresias_l", "srtf"):
         yield _order(
@@ -361,7 +370,7 @@ def _ratios() -> Iterator[Claim]:
         how = f"{how}; {RATIO_SIZES}"
         yield _number(
             f"ratio_below_{kind}", "Figures 12 and 13", f"the {what} stays below 1.7",
-            below, 1.7, how=how, sweep=RATIOS, readings=(EPSILON, STATED), column=column,
+            below, 1.7, how=how, sweep=RATIOS, interpretations=(EPSILON, STATED), column=column,
         )  # fmt: skip
         if kind == "paper":
             yield Claim(
@@ -377,7 +386,7 @@ def _ratios() -> Iterator[Claim]:
         yield _number(
             f"ratio_near_one_{kind}", "Section V-C",
             f"A_online is close to optimal at epsilon = 0.5, by the {what}",
-            near_one, 1.0, how=how, sweep=RATIOS, readings=(), column=column, room=0.1,
+            near_one, 1.0, how=how, sweep=RATIOS, interpretations=(), column=column, room=0.1,
         )  # fmt: skip
         yield Claim(
             f"ratio_insensitive_{kind}", "Figures 12 and 13",
@@ -396,12 +405,18 @@ def _testbed() -> Iterator[Claim]:
         text: str,
         judge: Callable[..., Finding],
         *,
-        readings: tuple[Reading, ...] = (CHUNKS,),
+        interpretations: tuple[Interpretation, ...] = (CHUNKS,),
         **options: Any,
     ) -> Claim:
         rule = partial(judge, **options)
         return Claim(
-            f"testbed_{name}", f"Figure {figure}", text, how, TESTBED, rule, readings=readings
+            f"testbed_{name}",
+            f"Figure {figure}",
+            text,
+            how,
+            TESTBED,
+            rule,
+            interpretations=interpretations,
         )
 
     yield order(
@@ -416,7 +431,7 @@ def _testbed() -> Iterator[Claim]:
         )  # fmt: skip
     yield order(
         "preemptions_small", 5, "on the test-bed A_online preempts relatively seldom",
-        less_often, readings=(CHUNKS, SMALL),
+        less_often, interpretations=(CHUNKS, SMALL),
     )  # fmt: skip
     yield order(
         "communication", 6, "on the test-bed A_online's jobs communicate less than all baselines'",
@@ -429,13 +444,14 @@ def _on_philly() -> Iterator[Claim]:
     for claim in (*_schedulers(), *_side_effects()):
         yield replace(
             claim, name=f"philly_{claim.name}", text=f"{claim.text}, on jobs of the Philly trace",
-            experiment=PHILLY, readings=(CHUNKS, *(r for r in claim.readings if r.judged)),
+            experiment=PHILLY,
+            interpretations=(CHUNKS, *(r for r in claim.interpretations if r.judged)),
         )  # fmt: skip
     methods = ("a_online", "a_online_e", "srtf", "tiresias_l")
     yield Claim(
         "philly_peaks", "Figure 11", "utilisation rises at the two peaks of job submission",
         f"over the {UPLOADED} slots after the two busiest, edge schedulers; {SIZES}", PHILLY,
-        partial(rises, methods=methods), readings=(CHUNKS,),
+        partial(rises, methods=methods), interpretations=(CHUNKS,),
     )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 The printed parameter ranges overload the edge many times over, and the trace gives most jobs a
 single worker, so that schedulers of whole jobs at the edge cannot keep up. How long chunks are,
-over how long jobs arrive and how many workers a gang wants are readings of their claims.
+over how long jobs arrive and how many workers a gang wants are interpretations of their claims.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ _MAKESPAN = (
     "A_online's is the shorter by far at the default; nearest to the printed size with a worker "
     "per chunk, chunks a twentieth as long and a span of 336 slots"
 )
-_SIZE = "larger than printed under every reading; the load of the edge is in the note"
+_SIZE = "larger than printed under every interpretation; the load of the edge is in the note"
 
 REMARKS = {
     "reduction_srtf": _SIZE,

@@ -8,6 +8,7 @@ import pytest
 from formulations.aerialedge.tables import DRONES, LEAST_NODES
 from heuristics.aerialedge.evaluation import claims as room
 from heuristics.aerialedge.evaluation.claims import CLAIMS
+from heuristics.aerialedge.evaluation.interpretations import RANDOM
 from heuristics.aerialedge.evaluation.measures import (
     GPU_SWEEP,
     HARD_SWEEP,
@@ -20,7 +21,6 @@ from heuristics.aerialedge.evaluation.measures import (
     nodes_by_drone,
     ratio_by_size,
 )
-from heuristics.aerialedge.evaluation.readings import RANDOM
 from heuristics.common.claims import Result, judge, measure_claims
 
 

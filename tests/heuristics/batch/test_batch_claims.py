@@ -17,6 +17,7 @@ from heuristics.batch.evaluation.claims import (
     trend,
     uses_less,
 )
+from heuristics.batch.evaluation.interpretations import CAP, UTILISATION
 from heuristics.batch.evaluation.measures import (
     METHODS,
     ROUNDS,
@@ -24,7 +25,6 @@ from heuristics.batch.evaluation.measures import (
     measure_ratio,
     measure_sizes,
 )
-from heuristics.batch.evaluation.readings import CAP, UTILISATION
 from heuristics.batch.evaluation.remarks import REMARKS
 from optsched.errors import InputError
 

@@ -6,7 +6,7 @@ import pytest
 from claims_cases import DIRECTION
 
 from heuristics.common.claims import Claim, Finding, Judged, latex, markdown, table
-from heuristics.common.claims.readings import distance
+from heuristics.common.claims.interpretations import distance
 from heuristics.common.claims.tables import cells, tally
 
 ODD = "a | b & 5 % of $x_1$ {where} #2 ~ ^ \\ n ≥ 3"

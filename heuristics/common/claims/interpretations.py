@@ -1,7 +1,7 @@
-"""Readings: what a paper leaves open, by name, and what each reading makes of its claims.
+"""Interpretations: what a paper leaves open, by name, and what each makes of its claims.
 
-A claim declares the readings that can move it. Each combination of their values is measured like
-any other sweep, or only judged anew where what was measured holds every value already.
+A claim declares the interpretations that can move it. Each combination of their values is measured
+like any other sweep, or only judged anew where what was measured holds every value already.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from heuristics.common.claims.claim import (
     UNDECIDED,
     Claim,
     Finding,
+    Interpretation,
     Judged,
-    Reading,
     Under,
     Value,
 )
@@ -30,17 +30,19 @@ MOST = 3
 """Combinations that a note spells out."""
 
 
-def combinations(readings: Sequence[Reading]) -> list[dict[str, Value]]:
-    """Every combination of values by the readings' names; the defaults come first.
+def combinations(interpretations: Sequence[Interpretation]) -> list[dict[str, Value]]:
+    """Every combination of values by the interpretations' names; the defaults come first.
 
     Example:
-        >>> combinations([Reading("gang", ("trace", "chunks"), "Section V-A")])
+        >>> combinations([Interpretation("gang", ("trace", "chunks"), "Section V-A")])
         [{'gang': 'trace'}, {'gang': 'chunks'}]
     """
-    names = [reading.name for reading in readings]
+    names = [interpretation.name for interpretation in interpretations]
     return [
         dict(zip(names, values, strict=True))
-        for values in itertools.product(*(reading.values for reading in readings))
+        for values in itertools.product(
+            *(interpretation.values for interpretation in interpretations)
+        )
     ]
 
 
@@ -52,9 +54,9 @@ def said(combination: Mapping[str, Value]) -> str:
 def measured_by(claim: Claim, combination: Mapping[str, Value]) -> Any:
     """The experiment that measures a claim under a combination; its own under the defaults."""
     moved = tuple(
-        (reading.name, combination[reading.name])
-        for reading in claim.readings
-        if not reading.judged and combination[reading.name] != reading.default
+        (interpretation.name, combination[interpretation.name])
+        for interpretation in claim.interpretations
+        if not interpretation.judged and combination[interpretation.name] != interpretation.default
     )
     return _under(claim.experiment, moved) if moved else claim.experiment
 
@@ -73,13 +75,13 @@ def _moved_tasks(
 
 def judge_options(claim: Claim, combination: Mapping[str, Value]) -> dict[str, Value]:
     """What of a combination goes to the claim's judge."""
-    return {r.name: combination[r.name] for r in claim.readings if r.judged}
+    return {r.name: combination[r.name] for r in claim.interpretations if r.judged}
 
 
 def settle(default: Finding, under: Sequence[Under]) -> Finding:
-    """The default's finding, with a note of the readings that give another verdict.
+    """The default's finding, with a note of the interpretations that give another verdict.
 
-    Readings that could not be measured say nothing.
+    Interpretations that could not be measured say nothing.
     """
     known = [one for one in under if one.finding.verdict != NOTHING]
     others = dict.fromkeys(one.finding.verdict for one in known)
@@ -97,7 +99,7 @@ _WORTH = ("holds", DIRECTION, "fails", "not comparable", "not in the paper")
 
 
 def best(item: Judged) -> Under | None:
-    """The reading that fits what is printed best: by verdict, then by distance; None: none."""
+    """What fits the printed numbers best, by verdict, then by distance; None: none does."""
     known = [one for one in item.measured if one.finding.verdict != UNDECIDED]
     return min(known, key=lambda one: _badness(item.claim, one.finding), default=None)
 
@@ -116,8 +118,8 @@ def distance(claim: Claim, found: Finding) -> float:
 
 
 @dataclass(frozen=True)
-class ReadingFit:
-    """How well one combination fits all claims of a problem that readings can move."""
+class InterpretationFit:
+    """How well one combination fits all claims of a problem that interpretations can move."""
 
     combination: dict[str, Value]
     holds: int
@@ -127,22 +129,24 @@ class ReadingFit:
     """Mean of ``distance`` over the claims with a printed number, each counted as at most 1."""
 
 
-def fits(judged: Sequence[Judged]) -> list[ReadingFit]:
-    """Every combination of all readings of a problem, the best first.
+def fits(judged: Sequence[Judged]) -> list[InterpretationFit]:
+    """Every combination of all interpretations of a problem, the best first.
 
     A claim is looked up under those of the values that can move it.
     """
     moved = [item for item in judged if item.under]
-    readings = list({r.name: r for item in moved for r in item.claim.readings}.values())
-    found = [_fit(moved, combination) for combination in combinations(readings)]
+    interpretations = list(
+        {r.name: r for item in moved for r in item.claim.interpretations}.values()
+    )
+    found = [_fit(moved, combination) for combination in combinations(interpretations)]
     return sorted(found, key=lambda fit: (-fit.holds, -fit.direction, fit.distance))
 
 
-def _fit(moved: Sequence[Judged], combination: dict[str, Value]) -> ReadingFit:
+def _fit(moved: Sequence[Judged], combination: dict[str, Value]) -> InterpretationFit:
     counts: dict[str, int] = dict.fromkeys(("holds", DIRECTION, "fails"), 0)
     distances = []
     for item in moved:
-        mine = {r.name: combination[r.name] for r in item.claim.readings}
+        mine = {r.name: combination[r.name] for r in item.claim.interpretations}
         (found,) = (one.finding for one in item.under if one.combination == mine)
         if found.verdict in counts:
             counts[found.verdict] += 1
@@ -150,4 +154,4 @@ def _fit(moved: Sequence[Judged], combination: dict[str, Value]) -> ReadingFit:
             distances.append(min(1.0, distance(item.claim, found)))
     mean = math.fsum(distances) / len(distances) if distances else math.nan
     holds, direction, fails = counts.values()
-    return ReadingFit(combination, holds, direction, fails, mean)
+    return InterpretationFit(combination, holds, direction, fails, mean)

@@ -1,40 +1,40 @@
 """What the batch paper leaves open, where its claims may hang on it."""
 
-from heuristics.common.claims import Reading
+from heuristics.common.claims import Interpretation
 
-CLOUD = Reading(
+CLOUD = Interpretation(
     "cloud",
     ("unlimited", 200, 500),
     "Section VI lists the edge servers' workers and never the cloud's: without limit, or so many "
     "of each type",
 )
-FIFO = Reading(
+FIFO = Interpretation(
     "fifo",
     ("start", "completion"),
     'Section VI: "dispatched to the server that can schedule the job earliest": the job\'s start '
     "there, or its completion",
     judged=True,
 )
-RIVALS = Reading(
+RIVALS = Interpretation(
     "rivals",
     ("the paper's", "and ALL-CLOUD"),
     "Section VI compares with FIFO, DRF and BatchSche; sending every job to the cloud is not there",
     judged=True,
 )
-WIDTH = Reading(
+WIDTH = Interpretation(
     "width",
     ("server", "spread"),
     'Section VI: jobs "preempt some workers of other jobs": those of one server, or of several',
     judged=True,
 )
-ROUNDS = Reading(
+ROUNDS = Interpretation(
     "rounds",
     ("printed", "any start"),
     "Algorithm 2 loops over completion slots that Algorithms 3 and 4 compute anew, and line 3 is "
     "stricter than (2i): jobs begin with the window, or at any start that (2) allows",
     judged=True,
 )
-WINDOW = Reading(
+WINDOW = Interpretation(
     "window",
     ("A_online's", "own makespan", "own edge"),
     "Figures 12 and 13 average over a time they do not state: until A_online is done, until each "
@@ -45,7 +45,7 @@ UTILISATION = {
     "A_online's": "utilisation", "own makespan": "utilisation_own", "own edge": "utilisation_edge",
 }  # fmt: skip
 """Columns of the measurements, by the window."""
-CAP = Reading(
+CAP = Interpretation(
     "cap",
     ("larger", "smaller"),
     'Section VI on Figure 5 says "the larger the F, the larger the objective value" and two '
