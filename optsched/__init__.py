@@ -4,7 +4,6 @@
 """
 
 import sys
-import warnings
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -65,22 +64,6 @@ _PLACES = {
 }
 """The module of each public name, and its name there if that is another one."""
 
-_FORMER = {
-    "Alternatives": ("optsched.analysis.solution_pool", ""),
-    "Conditioning": ("optsched.analysis.numerics", ""),
-    "Explanation": ("optsched.analysis.explain", ""),
-    "GivenUp": ("optsched.analysis.elastic", ""),
-    "Session": ("optsched.session", ""),
-    "alternatives": ("optsched.analysis.solution_pool", ""),
-    "conditioning": ("optsched.analysis.numerics", "optsched.report"),
-    "explain_lowering": ("optsched.analysis.lowering_report", "optsched.report"),
-    "fixed_duals": ("optsched.analysis.duals", ""),
-    "least_given_up": ("optsched.analysis.elastic", ""),
-    "measure": ("optsched.study.former", "optsched.ratios"),
-    "solve_in_order": ("optsched.analysis.lexicographic", ""),
-}
-"""Names of the version before: the module, and what to use if it is not that module's."""
-
 __all__ = [*_PLACES]
 
 
@@ -90,11 +73,6 @@ def __getattr__(name: str) -> Any:
         found = getattr(import_module(place), other or name)
         globals()[name] = found
         return found
-    if name in _FORMER:
-        place, use = _FORMER[name]
-        told = f"optsched.{name} is going away: use {use or f'{place}.{name}'}"
-        warnings.warn(told, DeprecationWarning, stacklevel=2)
-        return getattr(import_module(place), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

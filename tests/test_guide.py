@@ -18,7 +18,6 @@ import shlex
 import subprocess
 import sys
 import tomllib
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stdout
 from dataclasses import dataclass
@@ -251,12 +250,10 @@ NOT_MODULES = {f"optsched.{group}" for group in ("problems", "heuristics", "comm
 
 def resolved(name: str) -> bool:
     """Whether a dotted name is a module, or something in one."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", DeprecationWarning)
-        try:
-            pkgutil.resolve_name(name)
-        except (ImportError, AttributeError, DeprecationWarning):
-            return False
+    try:
+        pkgutil.resolve_name(name)
+    except (ImportError, AttributeError):
+        return False
     return True
 
 

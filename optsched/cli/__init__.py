@@ -112,7 +112,6 @@ _add(
     part=ONE,
     cls=WithGeneratorOptions,
 )
-_add(check.verify, "optsched verify inst.json proof.json", hidden=True)
 _add(
     online.online_bound,
     "optsched online-bound preemptive --instances a.json,b.json",

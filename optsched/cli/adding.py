@@ -35,7 +35,6 @@ def add_command(
     group: typer.Typer,
     part: str | None = None,
     cls: type[Command] = Command,
-    hidden: bool = False,
 ) -> None:
     """Register a command under its function's name."""
     group.command(
@@ -44,7 +43,6 @@ def add_command(
         epilog=listed("Examples:", *examples),
         rich_help_panel=part,
         cls=cls,
-        hidden=hidden,
     )(function)
 
 

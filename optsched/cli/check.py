@@ -12,7 +12,6 @@ import typer
 from optsched.cli.console import (
     NO,
     YES,
-    InstanceFile,
     Json,
     MappingFile,
     Seed,
@@ -147,17 +146,7 @@ def _missing(context: typer.Context, argument: str) -> NoReturn:
     raise typer.BadParameter(f"{argument} is missing", context)
 
 
-def verify(
-    instance_file: InstanceFile,
-    proof_file: Annotated[Path, argument("Proof file (JSON).", metavar="PROOF")],
-    json: Json = False,
-) -> None:
-    """Check a proof; now a part of ``check``."""
-    say("'optsched verify' is called 'optsched check PROBLEM INSTANCE --proof FILE' from now on")
-    _check_proof(None, instance_file, proof_file, json)
-
-
-def _check_proof(name: str | None, instance_file: Path, proof_file: Path, json: bool) -> NoReturn:
+def _check_proof(name: str, instance_file: Path, proof_file: Path, json: bool) -> NoReturn:
     """Exit 0 if no schedule is better than the bound and the proof's own is as good, else 1."""
     from optsched.evaluation.proofs import check_proof
     from optsched.instances.document import load, read_json
@@ -170,7 +159,7 @@ def _check_proof(name: str | None, instance_file: Path, proof_file: Path, json: 
     if "problem" not in document:
         raise InputError.of("format", document.get("format", "(missing)"), _NO_PROOF)
     found = problem(str(document["problem"]))
-    if name not in (None, found.name):
+    if name != found.name:
         raise InputError.of("PROBLEM", name, f"the proof is of {found.name}")
     instance = load(found.instance_type, instance_file)
     try:

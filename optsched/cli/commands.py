@@ -11,7 +11,6 @@ from typer.core import TyperCommand, TyperGroup
 
 from optsched.cli.console import BAD_INPUT, INTERRUPTED, print_table, say
 from optsched.cli.names import complete_problem, option_lines
-from optsched.cli.renamed import in_new_words
 from optsched.errors import FieldProblem, InputError, ModelError
 
 ERRORS_SHOWN = 8
@@ -26,7 +25,7 @@ class Commands(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         try:
-            return super().parse_args(ctx, in_new_words(args))
+            return super().parse_args(ctx, args)
         except UsageError as error:
             _refuse_usage(error, ctx)
             raise  # which is help
@@ -66,8 +65,7 @@ def _sentence(error: Any) -> str:
         return str(FieldProblem(name, _typed(context, parameter.opts), allowed(error.message)))
     said = " ".join(error.format_message().split()).rstrip(".")
     if type(error).__name__ == "UsageError" and hasattr(context.command, "commands"):
-        shown = [name for name, one in context.command.commands.items() if not one.hidden]
-        return f"{said}; there are {', '.join(shown)}"
+        return f"{said}; there are {', '.join(context.command.commands)}"
     return said
 
 

@@ -24,12 +24,10 @@ As a file: see :mod:`optsched.study.spec`.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor as FuturesExecutor
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 from optsched.errors import InputError
 from optsched.parallel.local import Executor, External, Processes, Serial, cores
@@ -119,17 +117,3 @@ def _executor(
     if isinstance(executor, FuturesExecutor) or callable(executor):
         return External(executor, workers)
     return executor
-
-
-def __getattr__(name: str) -> Any:
-    if name == "ratio_study":
-        from optsched.study.former import ratio_study
-
-        told = "optsched.study.ratio_study is going away: use optsched.ratios"
-        warnings.warn(told, DeprecationWarning, stacklevel=2)
-        return ratio_study
-    if name in ("Results", "RatioStudy"):
-        told = f"optsched.study.{name} is going away: use optsched.Ratios"
-        warnings.warn(told, DeprecationWarning, stacklevel=2)
-        return Ratios
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

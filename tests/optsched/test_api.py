@@ -4,7 +4,6 @@ import subprocess
 import sys
 import warnings
 
-import covering
 import pytest
 
 import optsched as osd
@@ -61,35 +60,6 @@ from optsched.problem import Problem
 from optsched import {name}
 assert callable({name})
 """)
-
-
-@pytest.mark.parametrize("name", ["Session", "alternatives", "conditioning", "explain_lowering",
-                                  "fixed_duals", "least_given_up", "measure", "solve_in_order",
-                                  "GivenUp"])  # fmt: skip
-def test_a_former_name_works_and_says_what_to_use(name):
-    with pytest.warns(DeprecationWarning, match=rf"optsched\.{name} is going away: use optsched\."):
-        assert callable(getattr(osd, name))
-
-
-def test_former_measurements_give_the_rows_of_the_new_one():
-    from optsched.study.former import measure, ratio_study
-
-    problem = osd.problem("covering")
-    instance = covering.Cover(price=[3, 4, 10], size=[2, 3, 5], demand=5)
-    (old,) = measure(problem, instance, ["greedy"], seed=3, parameters={"items": 3})
-    (new,) = osd.ratios(problem, "greedy", instances=instance, seeds=[3]).rows
-    assert (old.cost, old.ratio_low, old.seed) == (new.cost, new.ratio_low, new.seed)
-    assert old.parameters == {"items": 3}
-    with pytest.warns(DeprecationWarning, match=r"use optsched\.ratios"):
-        from optsched.study import ratio_study as former  # noqa: F401
-    with pytest.warns(DeprecationWarning, match=r"use optsched\.ratios"):
-        from optsched.evaluation.measure import measure as same
-    assert same is measure
-    told = []
-    rows = ratio_study("covering", {"items": [4]}, ["greedy"], seeds=2,
-                       progress=lambda *step: told.append(step)).rows  # fmt: skip
-    assert len(rows) == 2
-    assert told[-1] == (4, 4, [])
 
 
 def test_nothing_of_the_interface_warns():
