@@ -26,6 +26,7 @@ from formulations.drp.exact.configuration_rows import configuration_row
 from formulations.drp.exact.configurations import heaviest
 from formulations.drp.exact.covering_sets import covering_sets
 from formulations.drp.exact.near_sets import sets_within
+from formulations.drp.exact.pivot import pivot
 from formulations.drp.exact.service_columns import ServiceColumns
 from formulations.drp.exact.set_tree import set_tree
 from formulations.drp.generator import tiny
@@ -42,7 +43,6 @@ from formulations.okita.one_job.units import ByUnits
 from heuristics.common.count_placement import POLICIES, simulate
 from optsched.decomposition.knapsack import Knapsack, ThresholdValue
 from optsched.decomposition.knapsack_search import tabulated
-from optsched.decomposition.pivot import pivot
 from optsched.evaluation.heuristic_run import run_heuristic
 from optsched.evaluation.runs import InstanceRunner, MethodSpec, instance_rng
 from optsched.instances.document import dumps

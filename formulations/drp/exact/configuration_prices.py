@@ -20,10 +20,10 @@ import numpy as np
 
 from formulations.drp.exact.burden_rows import BurdenRows
 from formulations.drp.exact.configurations import heaviest
+from formulations.drp.exact.proximal_bundle import ProximalBundle, Vertices
 from formulations.drp.exact.set_counts import Counts
 from formulations.drp.exact.set_nodes import Limits, Proven, Relaxed, proven
 from formulations.drp.instance import Booleans, Floats, Integers
-from optsched.decomposition.proximal_bundle import ProximalBundle, Vertices
 from optsched.jit import njit_cached
 
 MOST_ASKED = 120

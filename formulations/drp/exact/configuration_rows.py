@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from formulations.drp.exact.configurations import heaviest
+from formulations.drp.exact.pivot import pivot
 from formulations.drp.instance import Floats, Integers
-from optsched.decomposition.pivot import pivot
 from optsched.jit import njit_cached
 
 PRESENT = 1e-6

@@ -14,11 +14,11 @@ from typing import NamedTuple
 import numpy as np
 
 from formulations.drp.exact.covering_sets import CoveringSets
+from formulations.drp.exact.packing_program import Basis, PackingProgram
 from formulations.drp.exact.set_counts import counts_of
 from formulations.drp.exact.set_nodes import WHOLE, Narrowing, Node, Relaxed
 from formulations.drp.instance import Booleans, Floats, Instance, Integers
 from formulations.drp.loads import visible
-from optsched.decomposition.packing_program import Basis, PackingProgram
 
 TRIED = 6
 """Candidates in a row that are no better than the best, after which no more are tried."""

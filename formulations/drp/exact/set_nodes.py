@@ -9,9 +9,9 @@ import numpy as np
 
 from formulations.drp.exact.burden_rows import RowsChosen
 from formulations.drp.exact.configurations import SAFE
+from formulations.drp.exact.packing_program import Basis
 from formulations.drp.exact.set_counts import Counts
 from formulations.drp.instance import Booleans, Floats, Integers
-from optsched.decomposition.packing_program import Basis
 
 URGENT = 3.0
 """Added to the worth of jobs that a node must train, so that its program always has a point; ten

@@ -18,11 +18,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from formulations.drp.exact.burden_rows import BurdenRows, RowsChosen
+from formulations.drp.exact.packing_program import PackingProgram, Ranges
 from formulations.drp.exact.set_branching import SetBranching
 from formulations.drp.exact.set_nodes import Node, Proven, Relaxed, proven
 from formulations.drp.instance import Floats, Integers
 from formulations.drp.problem_p3_p5 import FLOOR_SLACK
-from optsched.decomposition.packing_program import PackingProgram, Ranges
 
 BROKEN = 1e-3
 """Violation from which on a known row is given to a program."""

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from optsched.decomposition.proximal_bundle import MOST, ProximalBundle, Vertices
+from formulations.drp.exact.proximal_bundle import MOST, ProximalBundle, Vertices
 
 
 def listed(parts, values, rows):
