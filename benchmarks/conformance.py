@@ -26,12 +26,12 @@ from pathlib import Path
 
 from optsched.parallel.local import Processes, Serial, drain
 from optsched.solvers.registry import available
-from optsched.testing.random_models import RANDOM_KINDS
 from optsched.testing.results import Word
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 
 from support.campaign import CampaignResult, examine, recipe_of, structured_recipe_of
+from support.random_models import RANDOM_KINDS
 
 BATCH = 50  # models per task, so that handing them over costs nothing
 

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
-
-import numpy as np
 
 from optsched.errors import ModelError
 from optsched.model import Model
@@ -18,7 +15,6 @@ from optsched.testing.case import ConformanceCase, complaint
 from optsched.testing.catalogue import conformance_cases
 from optsched.testing.endings import check_endings
 from optsched.testing.enumeration import enumerate_optimum
-from optsched.testing.random_models import random_model
 from optsched.testing.results import ConformanceReport, ConformanceResult, Word
 
 TIME_LIMIT = 60.0
@@ -29,36 +25,26 @@ def check_backend(
     solver: Solver,
     *,
     cases: Sequence[ConformanceCase] | None = None,
-    random_models: int = 100,
-    seed: int = 0,
     endings: bool = True,
     exclude: Iterable[str] = (),
 ) -> ConformanceReport:
-    """Run every case, and random models judged by enumeration, on one back end.
+    """Run every case on one back end.
 
     Args:
         solver: name of a back end that is announced, or a back end of your own.
         cases: by default the whole catalogue.
-        random_models: how many on top; each is drawn with continuous variables, with
-            fractional numbers, both or neither in turn.
-        seed: of the random models.
         endings: whether to see how it ends when it is cut short; takes some seconds.
         exclude: patterns of names of cases to leave out, such as "circuit*", or "circuit*@1.2.*"
             for versions of the solver.
 
     Example:
         >>> from optsched.testing import check_backend
-        >>> check_backend("highs", random_models=2, endings=False).passed
+        >>> check_backend("highs", endings=False).passed
         True
     """
     engine = backend(solver)
     chosen = conformance_cases() if cases is None else cases
     results = [check_case(one, engine) for one in chosen if not excluded(one.name, engine, exclude)]
-    for number in range(random_models):
-        rng = np.random.default_rng((seed, number))
-        one = random_case(rng, f"random model {number} of seed {seed}",
-                          continuous=number % 2 == 1, fractional=number % 4 >= 2)  # fmt: skip
-        results.append(check_case(one, engine))
     if endings:
         results += check_endings(engine, exclude)
     return ConformanceReport(engine.name, engine.native, tuple(results))
@@ -83,11 +69,6 @@ def check_case(case: ConformanceCase, solver: Solver) -> ConformanceResult:
         return ConformanceResult(case.name, name, Word.RIGHT)
     word = Word.WRONG if Feature.PROOF in engine.features and case.must_prove else Word.UNPROVEN
     return ConformanceResult(case.name, name, word, f"ended {answer.status} ({answer.message})")
-
-
-def random_case(rng: np.random.Generator, name: str, **settings: Any) -> ConformanceCase:
-    """A random model and its answer by enumeration; settings as for ``random_recipe``."""
-    return counted_case(name, random_model(rng, **settings))
 
 
 def counted_case(name: str, model: Model, scale: float | None = None) -> ConformanceCase:

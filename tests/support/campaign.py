@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from support.random_models import RANDOM_KINDS, random_recipe
+from support.recipe import Recipe, build
 from support.shrink import shrink
 from support.structured_models import structured_recipe
 
 from optsched.model import Model
 from optsched.testing.conformance import check_case, counted_case
-from optsched.testing.random_models import RANDOM_KINDS, random_recipe
-from optsched.testing.recipe import Recipe, build
 from optsched.testing.results import ConformanceResult, Word
 
 

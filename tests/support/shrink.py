@@ -6,8 +6,9 @@ import copy
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from support.recipe import Recipe
+
 from optsched.errors import ModelError
-from optsched.testing.recipe import Recipe
 
 
 def shrink(recipe: Mapping[str, Any], shows: Callable[[Recipe], bool], tries: int = 2000) -> Recipe:

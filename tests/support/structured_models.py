@@ -13,9 +13,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from support.recipe import Affine, Recipe
 
 from optsched.errors import InputError
-from optsched.testing.recipe import Affine, Recipe
 
 Atom = tuple[str, int]
 

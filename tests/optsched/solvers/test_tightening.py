@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from support.campaign import examine, structured_recipe_of
+from support.recipe import build
 from support.structured_models import FAMILIES, structured_recipe
 
 from optsched import Model, solve
@@ -12,7 +13,7 @@ from optsched.solvers.registry import available
 from optsched.solvers.repairs.tightening import tightened
 from optsched.solvers.scaling import with_whole_bounds
 from optsched.solvers.solution import Status
-from optsched.testing import Word, build
+from optsched.testing import Word
 
 MIXED = [
     name for name in available() if name not in ("cpsat", "glop", "pdlp", "exact", "tree-search")

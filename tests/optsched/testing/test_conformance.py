@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.campaign import examine, recipe_of, rotation
+from support.recipe import build
 
 from optsched import Model, UnsupportedError, solve
 from optsched.solvers.backend import MIXED_INTEGER, SolverResult
@@ -18,7 +19,6 @@ from optsched.testing import (
     ConformanceCase,
     Feature,
     Word,
-    build,
     check_backend,
     check_case,
     check_ending,
@@ -161,7 +161,7 @@ INTEGERS_ONLY = MIXED_INTEGER - {Feature.CONTINUOUS}
 def verdict_on(answer, model=knapsack, features=MIXED_INTEGER, **settings):
     case, guest = ConformanceCase("case", model, Status.OPTIMAL, 9.0), Guest(answer)
     guest.features = features
-    return check_backend(guest, cases=[case], random_models=0, endings=False, **settings)
+    return check_backend(guest, cases=[case], endings=False, **settings)
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ def test_a_right_answer_passes():
 
 
 def test_no_case_at_all_is_no_pass():
-    assert not check_backend("highs", cases=[], random_models=0, endings=False).passed
+    assert not check_backend("highs", cases=[], endings=False).passed
 
 
 def test_a_back_end_that_falls_over_is_found_out():

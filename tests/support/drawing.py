@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-
-from optsched.testing.recipe import Affine
+from support.recipe import Affine
 
 Atom = tuple[str, int]
 

@@ -6,8 +6,8 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
-from optsched.testing.drawing import Drawing
-from optsched.testing.recipe import Affine
+from support.drawing import Drawing
+from support.recipe import Affine
 
 
 def _special_ordered(d: Drawing, name: str, size: int) -> dict[str, Any]:

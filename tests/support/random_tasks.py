@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
-from optsched.testing.drawing import Drawing
-from optsched.testing.recipe import Affine
+from support.drawing import Drawing
+from support.recipe import Affine
 
 Tasks = dict[str, Any]
 """An interval statement."""

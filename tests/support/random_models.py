@@ -11,13 +11,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from support.drawing import Drawing
+from support.random_choices import CHOICES, OWN_VARIABLES
+from support.random_tasks import TASKS
+from support.recipe import STATEMENTS, Affine, Recipe, build
 
 from optsched.errors import InputError
 from optsched.model import Model
-from optsched.testing.drawing import Drawing
-from optsched.testing.random_choices import CHOICES, OWN_VARIABLES
-from optsched.testing.random_tasks import TASKS
-from optsched.testing.recipe import STATEMENTS, Affine, Recipe, build
 
 _OTHERS = ("rotated_cone", "cumulative", "cumulative_profile")
 RANDOM_KINDS = tuple(k for k in STATEMENTS if k not in _OTHERS)
