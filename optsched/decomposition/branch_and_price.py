@@ -27,7 +27,6 @@ from optsched.decomposition.nodes import Budget, NodeResult, Outcome
 from optsched.decomposition.outcome import ColumnProblem, ColumnSolution, GenerationOptions
 from optsched.decomposition.primal import ColumnChoice, IntegerMaster, dive
 from optsched.decomposition.rows import CutRounds, CutRow
-from optsched.decomposition.strong_branching import likely, strongest
 from optsched.solvers.check import AGREEMENT
 from optsched.solvers.deadline import Deadline
 from optsched.solvers.options import Options
@@ -68,7 +67,7 @@ class TreeSearch:
             math.inf if options.iteration_limit is None else options.iteration_limit,
             options.stop,
         )
-        master = RestrictedMaster(problem.lower, problem.upper, problem.blocks, problem.tight)
+        master = RestrictedMaster(problem.lower, problem.upper, problem.blocks)
         master.add(problem.initial)
         self.generator = Generator(
             master,
@@ -199,9 +198,7 @@ class TreeSearch:
         first = self.nodes == 0
         if first and self.options.time_limit is not None:
             self.generator.budget = self.budget.within(_ROOT_SHARE * self.options.time_limit)
-        # a bound that does not come from prices would end the search for them
-        known = node.bound if self.problem.finish is None else -math.inf
-        result = self.generator.solve(limits, node=self.nodes, cutoff=self.cutoff, known=known)
+        result = self.generator.solve(limits, node=self.nodes, cutoff=self.cutoff, known=node.bound)
         result, self._decided = self._cut(limits, result, self.cutoff)
         result = replace(result, bound=max(result.bound, node.bound))
         if result.bound > node.left_out:  # nothing is proven of solutions with other columns
@@ -293,12 +290,12 @@ class TreeSearch:
         whole = (np.abs(weights - np.round(weights)) <= INTEGRAL).all()
         branching = None if whole else self._branching(node, result)
         self._try_heuristics(node, result)
-        bound = self._finish(node, result)
+        bound = result.bound
         if bound >= self.cutoff:
             self._close(node, bound)
             return None
         if branching is None:
-            if candidate is None and bound < self.cutoff:
+            if candidate is None:
                 reason = "rounding breaks a row" if whole else "no branching that pricing supports"
                 self.unresolved = f"a node was left open: {reason}"
             self._close(node, bound)
@@ -324,17 +321,6 @@ class TreeSearch:
             return node
         return replace(node, listed=listed, left_out=min(node.left_out, self.cutoff))
 
-    def _finish(self, node: Node, result: NodeResult) -> float:
-        """A bound on a node by other means than its relaxation, if the problem has any."""
-        if self.problem.finish is None or result.point is None or not node.restrictions:
-            return result.bound
-        coupling = self.generator.master.pool.coupling
-        prices = result.point.duals[:coupling] if result.prices is None else result.prices
-        limits = self._limits(node)
-        bound, columns = self.problem.finish(limits, prices, self.cutoff)
-        self._offer_columns(columns)
-        return max(bound, result.bound)
-
     def _branching(self, node: Node, result: NodeResult) -> Branching | SplitBranching | None:
         problem, master, point = self.problem, self.generator.master, result.point
         assert point is not None
@@ -348,15 +334,7 @@ class TreeSearch:
         found = find_branchings(
             master.pool, point.weights, problem.blocks, problem.branching, problem.rank
         )
-        gain = self.cutoff - point.value
-        if math.isinf(gain):
-            gain = abs(point.value) + 1.0
-        tried = likely(found, problem.blocks, self.options.branchings_tried)
-        if len(tried) < 2 or gain <= 0.0:
-            return found[0] if found else None
-        return strongest(
-            master, problem.blocks, node.restrictions, tried, point.value, gain, self.budget
-        )
+        return found[0] if found else None
 
     def _push(self, node: Node) -> Node:
         node = replace(node, number=next(self._numbers))

@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 
 from optsched.decomposition.branch_and_price import TreeSearch
 from optsched.decomposition.columns import Column, ColumnBlock, Price, Rank, alike, check_column
-from optsched.decomposition.limits import Finish
 from optsched.decomposition.outcome import (
     ColumnSolution,
     GenerationOptions,
@@ -55,12 +54,8 @@ class ColumnGeneration:
         price: cheapest columns of a block; what it raises is not caught.
         initial: columns to begin with; none are needed.
         known: columns of a solution that the tree is to beat, once for every time one is used.
-        tight: numbers of rows that an optimum is expected to be tight in, such as those that had
-            a price in a problem like this one: the master problem has them from the start, and
-            others only once it breaks them.
         branching: how many conditions on features pricing supports in one term; 0: none at all.
         rank: of features; those of the highest are branched on first.
-        finish: asked at each node of the tree that has been branched on before it is again.
         separate: rows that a point violates and every solution satisfies, at the root and at nodes.
             A point is a solution if it is whole and no row cuts it off: so ``separate`` must be
             exact at whole points. ``TimeoutError`` leaves a whole point undecided.
@@ -95,10 +90,8 @@ class ColumnGeneration:
         *,
         initial: Sequence[Column] = (),
         known: Sequence[Column] = (),
-        tight: Sequence[int] = (),
         branching: int = 0,
         rank: Rank = alike,
-        finish: Finish | None = None,
         separate: Separate | None = None,
         splits: Splits | None = None,
     ) -> None:
@@ -108,10 +101,8 @@ class ColumnGeneration:
         self.price = price
         self.initial = tuple(initial)
         self.known = tuple(known)
-        self.tight = tuple(tight)
         self.branching = branching
         self.rank = rank
-        self.finish = finish
         self.separate = separate
         self.splits = splits
         if self.lower.shape != self.upper.shape:
@@ -121,11 +112,6 @@ class ColumnGeneration:
             row = int(np.argmax(wrong))
             sides = (float(self.lower[row]), float(self.upper[row]))
             raise InputError.of(f"row {row}", sides, "lower <= upper, neither out of reach")
-        for row in self.tight:
-            if not 0 <= row < len(self.lower):
-                raise InputError.of(
-                    "tight", row, f"the number of a row, 0 .. {len(self.lower) - 1}"
-                )
         if not self.blocks:
             raise InputError.of("blocks", blocks, "at least one")
         if branching < 0:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.decomposition.columns import Column, ColumnBlock, Condition, Feature
+from optsched.decomposition.columns import ColumnBlock, Condition, Feature
 from optsched.decomposition.pool import ColumnPool, RowKey
 from optsched.decomposition.rows import Split
 from optsched.model.expression import Floats
@@ -127,8 +127,3 @@ class Limits:
                 for feature, units in features.items():
                     allowed &= ~(mine & (sign * pool.units(b, feature) < sign * units))
         return allowed
-
-
-Finish = Callable[[Limits, Floats, float], tuple[float, Sequence[Column]]]
-"""Searches all solutions of a node, given the prices of its relaxation's rows, that cost less than
-something: a bound on what these cost, no more than that, and the columns of a best one if found."""

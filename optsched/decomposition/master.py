@@ -64,10 +64,9 @@ class RestrictedMaster:
     """min cost of columns, subject to coupling rows, numbers per block, cuts and branching's rows.
 
     Rows in HiGHS: blocks, then coupling rows and rows added as they come. A coupling row that
-    choosing nothing satisfies comes once an optimum breaks it, if it was not expected to be tight:
-    of many, few ever matter. Other rows have an artificial column of their own, so that the problem
-    is always feasible until :attr:`phase` is strict. A node's limits are entered by bounds alone;
-    nothing is rebuilt.
+    choosing nothing satisfies comes once an optimum breaks it: of many, few ever matter. Other
+    rows have an artificial column of their own, so that the problem is always feasible until
+    :attr:`phase` is strict. A node's limits are entered by bounds alone; nothing is rebuilt.
     """
 
     def __init__(
@@ -75,7 +74,6 @@ class RestrictedMaster:
         lower: Floats,
         upper: Floats,
         blocks: Sequence[ColumnBlock],
-        tight: Sequence[int] = (),
     ) -> None:
         self.pool = ColumnPool(len(lower))
         self.limits = Limits.of(blocks)
@@ -95,9 +93,7 @@ class RestrictedMaster:
         for row, least in enumerate(self.limits.lower):
             self._add_artificial(row, max(least, 1.0))  # branching may ask for a column of any
         asked = (lower > 0) | (upper < 0)
-        early = asked.copy()
-        early[np.asarray(tight, dtype=np.int64)] = True
-        self._enter_rows(np.flatnonzero(early))
+        self._enter_rows(np.flatnonzero(asked))
         for row in np.flatnonzero(asked).tolist():
             side = lower[row] if lower[row] > 0 else upper[row]
             self._add_artificial(int(self._row[row]), float(side))
@@ -242,19 +238,6 @@ class RestrictedMaster:
         self._engine.changeColsCost(len(unit), artificial, cost)
 
     # solving
-
-    @property
-    def basis(self) -> Any:
-        """Where the last optimum lies; rows that have come since are added when it is set."""
-        return self._engine.getBasis()
-
-    @basis.setter
-    def basis(self, basis: Any) -> None:
-        import highspy
-
-        new = len(self._sides) - len(basis.row_status)
-        basis.row_status = [*basis.row_status, *[highspy.HighsBasisStatus.kBasic] * new]
-        self._engine.setBasis(basis)
 
     def solve(self, seconds: float = math.inf) -> MasterPoint:
         """Optimise over the columns known, from the last basis."""

@@ -10,7 +10,6 @@ from enum import StrEnum
 
 from optsched.decomposition.columns import Duals
 from optsched.decomposition.master import MasterPoint, Phase
-from optsched.model.expression import Floats
 
 
 class Outcome(StrEnum):
@@ -57,11 +56,6 @@ class NodeResult:
     value: float = -math.inf
     """Lagrangian value of ``duals``, which the bound may be rounded up from; -inf if terms were
     part of it."""
-
-    @property
-    def prices(self) -> Floats | None:
-        """Dual values of the coupling rows, at which the bound was proven."""
-        return None if self.duals is None else self.duals.rows
 
 
 @dataclass

@@ -10,7 +10,6 @@ from typing import Any, Protocol, TypeAlias
 
 from optsched.decomposition.branching import INTEGRAL
 from optsched.decomposition.columns import Column, ColumnBlock, Duals, Price, Rank
-from optsched.decomposition.limits import Finish
 from optsched.decomposition.nodes import Iteration
 from optsched.decomposition.primal import ColumnChoice
 from optsched.decomposition.rows import CutRow, Split
@@ -30,10 +29,8 @@ class ColumnProblem(Protocol):
     price: Price
     initial: tuple[Column, ...]
     known: tuple[Column, ...]
-    tight: tuple[int, ...]
     branching: int
     rank: Rank
-    finish: Finish | None
     separate: Separate | None
     splits: Splits | None
 
@@ -67,10 +64,6 @@ class GenerationOptions:
     every so many nodes; None: never."""
     heuristic_seconds: float = 10.0
     """Longest time of one such solve or dive."""
-    branchings_tried: int = 1
-    """Numbers to branch on for whose children the master problem is solved, before one is chosen;
-    1: none. Nodes are fewer then, and take longer: it is for pricing that does. Only in blocks of
-    at most one column, if it takes no row of its own."""
     cutoff: float = math.inf
     """Solutions of this cost or more are of no interest; if there is no other, none is returned,
     and the bound is no larger."""
@@ -93,8 +86,6 @@ class GenerationOptions:
             value = getattr(self, name)
             if value is not None and value < 1:
                 problems.append(FieldProblem(name, value, "an integer >= 1, or None"))
-        if self.branchings_tried < 1:
-            problems.append(FieldProblem("branchings_tried", self.branchings_tried, "at least 1"))
         for name in ("gap", "absolute_gap", "cut_gain"):
             value = getattr(self, name)
             if not (value >= 0 and math.isfinite(value)):

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 from decomposition_cases import SINGLES, TRIANGLE, cover, listed, sets
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from optsched import Model, Status, solve
@@ -77,9 +77,8 @@ def problems(draw):
     st.booleans(),
     st.sampled_from([0.0, 0.5, 0.8]),
     st.sampled_from([None, 1]),
-    st.sampled_from([1, 4]),
 )
-def test_the_optimum_is_that_over_all_columns(problem, whole, heuristic, smoothing, every, tried):
+def test_the_optimum_is_that_over_all_columns(problem, whole, heuristic, smoothing, every):
     model = direct_model(*problem)
     direct, relaxed = solve(model), solve(model.relax())
     solution = listed(*problem, heuristic=heuristic, branching=2).solve(
@@ -87,7 +86,6 @@ def test_the_optimum_is_that_over_all_columns(problem, whole, heuristic, smoothi
         smoothing=smoothing,
         dive_every=every,
         master_every=every,
-        branchings_tried=tried,
         time_limit=20,
     )
     unlimited = any(math.isinf(block.upper) for block in problem[3])
@@ -101,52 +99,6 @@ def test_the_optimum_is_that_over_all_columns(problem, whole, heuristic, smoothi
         for step in solution.iterations:
             at_root = step.node == 0 and step.bound is not None
             assert not at_root or step.bound <= relaxed.objective + 1e-6
-
-
-def by_enumeration(columns, lower, upper, blocks):
-    """What ends a node by trying all its choices of at most one column of a block."""
-
-    def finish(limits, prices, below):
-        options = []
-        for b, block in enumerate(blocks):
-            asked = Duals(prices, lower=limits.least.get(b, {}), upper=limits.most.get(b, {}))
-            own = [c for c in columns if c.block == b and asked.allows(c)]
-            few, many = limits.lower[b], min(block.upper, limits.upper[b])
-            options.append(own * int(many >= 1) + [None] * int(few <= 0))
-        best, chosen = below, []
-        for choice in itertools.product(*options):
-            used = [c for c in choice if c is not None]
-            total = np.zeros(len(lower))
-            for column in used:
-                total[column.rows] += column.values
-            cost = sum(column.cost for column in used)
-            if (lower <= total).all() and (total <= upper).all() and cost < best:
-                best, chosen = cost, used
-        return best, chosen
-
-    return finish
-
-
-@settings(deadline=None, max_examples=60)
-@given(problems(), st.booleans())
-def test_nodes_may_be_ended_by_other_means_than_branching(problem, gives_up):
-    assume(all(block.upper <= 1 for block in problem[3]))
-    asked = []
-
-    def finish(limits, prices, below):
-        asked.append(limits)
-        return (-math.inf, []) if gives_up else by_enumeration(*problem)(limits, prices, below)
-
-    direct = solve(direct_model(*problem))
-    plain = {"dive_every": None, "master_every": None}
-    solution = listed(*problem, branching=1, finish=finish).solve(**plain)
-    assert solution.status is direct.status
-    if direct.status is Status.OPTIMAL:
-        assert solution.objective == pytest.approx(direct.objective)
-        assert solution.bound == pytest.approx(direct.objective)
-    assert gives_up or solution.nodes <= 3  # the root is branched on, its children are ended
-    assert all(limits.least or limits.most or (limits.upper < 1).any() or limits.lower.any()
-               for limits in asked)  # fmt: skip
 
 
 @pytest.mark.parametrize("most", [3, math.inf])

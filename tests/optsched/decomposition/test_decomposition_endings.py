@@ -162,7 +162,6 @@ def test_what_does_not_fit_is_refused_by_name(lower, upper, blocks, initial, fie
         ("smoothing", 1.0),
         ("node_limit", 0),
         ("dive_every", 0),
-        ("branchings_tried", 0),
     ],
 )
 def test_options_out_of_range_are_refused_by_name(name, value):

@@ -9,9 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from optsched import Model, solve
-from optsched.decomposition import Column, ColumnBlock, ColumnGeneration
+from optsched.decomposition import Column, ColumnBlock
 from optsched.decomposition.master import RestrictedMaster
-from optsched.errors import InputError
 
 
 def one_of_each(rng, blocks, columns, rows):
@@ -36,8 +35,7 @@ def test_its_value_is_that_with_every_row_and_rows_it_was_not_given_are_free_and
     room = rng.integers(1, 3 * blocks + 1, rows).astype(float)
     asked = np.where(rng.random(rows) < 0.2, np.minimum(room, 1.0), -np.inf)
     gain = rng.integers(5, 25, blocks)  # what a block earns by its one column
-    tight = np.flatnonzero(rng.random(rows) < 0.3)
-    master = RestrictedMaster(asked, room, [ColumnBlock(lower=0)] * blocks, tight.tolist())
+    master = RestrictedMaster(asked, room, [ColumnBlock(lower=0)] * blocks)
     master.add([Column(c.block, c.cost - gain[c.block], c.rows, c.values) for c in columns])
     point = master.solve()
     m = Model("all rows")
@@ -60,23 +58,6 @@ def test_its_value_is_that_with_every_row_and_rows_it_was_not_given_are_free_and
     assert (held >= asked - 1e-6).all()
     absent = rows - given_to_highs(master)
     assert (point.duals == 0).sum() >= absent
-
-
-def test_rows_expected_to_be_tight_are_there_before_an_optimum_breaks_them():
-    sides, blocks = (np.full(3, -np.inf), np.array([1.0, 9.0, 9.0])), [ColumnBlock()] * 2
-    master = RestrictedMaster(*sides, blocks, tight=[0, 2])
-    assert given_to_highs(master) == 2
-    master.add([Column(b, cost, np.arange(3), np.ones(3)) for b in range(2) for cost in (0.0, 1.0)])
-    point = master.solve()
-    assert given_to_highs(master) == 2
-    assert point.shortfall > 0  # both blocks want a column, one has room
-    assert point.duals[1] == 0.0
-
-
-@pytest.mark.parametrize("row", [-1, 2])
-def test_a_row_expected_to_be_tight_is_one_of_those_there_are(row):
-    with pytest.raises(InputError, match="tight"):
-        ColumnGeneration([-np.inf] * 2, [1.0] * 2, [ColumnBlock()], lambda *of: None, tight=[row])
 
 
 def test_a_row_comes_with_what_columns_have_in_it_once_an_optimum_breaks_it():
@@ -107,17 +88,3 @@ def test_what_only_a_row_yet_to_come_holds_back_is_not_unbounded():
     blocks = [ColumnBlock(lower=0, upper=math.inf)]
     found = listed(columns, [-np.inf], [3.0], blocks, initial=columns).solve()
     assert (found.status, found.objective) == ("optimal", -3.0)
-
-
-def test_a_basis_set_again_serves_where_rows_have_come_since():
-    master = RestrictedMaster(np.full(2, -np.inf), np.ones(2), [ColumnBlock()] * 2)
-    row = [np.array([r]) for r in range(2)]
-    master.add([Column(b, 3.0 + r, row[r], np.ones(1)) for b in range(2) for r in range(2)])
-    master.solve()
-    basis, before = master.basis, given_to_highs(master)
-    master.add([Column(b, 1.0, row[1], np.ones(1)) for b in range(2)])
-    value = master.solve().value
-    assert value == pytest.approx(4.0)
-    assert given_to_highs(master) > before
-    master.basis = basis
-    assert master.solve().value == pytest.approx(value)
