@@ -13,10 +13,10 @@ from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
 import optsched
-from optsched.cli.figure import STORE
+from heuristics.common.figure_command import STORE
+from heuristics.common.figures import PaperFigure, figures
+from heuristics.common.measure import Measured, measure_sweeps
 from optsched.parallel.local import cores
-from optsched.study.figures import PaperFigure, figures
-from optsched.study.measure import Measured, measure_sweeps
 from optsched.study.sweep import Sweep
 
 FOLDER = Path(__file__).parent / "assets" / "figures"

@@ -287,7 +287,7 @@ def equations(names: str) -> str:
 
 def figures(paper: str) -> str:
     """Show a paper's figures: picture and what it shows, or why there is none."""
-    from optsched.study.figures import figures as declared
+    from heuristics.common.figures import figures as declared
 
     parts = []
     for one in declared(paper)[paper]:

@@ -11,9 +11,9 @@ from PIL import Image
 import formulations
 import heuristics
 import optsched
+from heuristics.common.figures import figures
 from optsched.model import blocks
 from optsched.problem import problems
-from optsched.study.figures import figures
 
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))

@@ -116,8 +116,8 @@ def claims(
     verdicts, and 1 if an error occurred.
     """
     from heuristics.common.claims import judge, run_experiments
+    from heuristics.common.data import point_to
     from optsched.parallel.local import cores
-    from optsched.study.data import point_to
 
     if quick and full:
         raise InputError.of("--quick", quick, "not together with --full")

@@ -16,7 +16,6 @@ from optsched.cli import (
     adversarial,
     catalogue,
     check,
-    figure,
     making,
     online,
     ratio,
@@ -126,14 +125,6 @@ _add(
     "--heuristics a_online,mine.py:worst_fit",
     part=MANY,
     cls=WithGeneratorOptions,
-)
-_add(
-    figure.figure,
-    "optsched figure preemptive",
-    "optsched figure preemptive 7 -o figure.pdf",
-    "optsched figure preemptive 7 --scale paper -o figure.pdf",
-    "optsched figure drp -o figures",
-    part=MANY,
 )
 add_announced_commands(app)
 studies = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")

@@ -8,7 +8,7 @@ import pandas as pd
 
 from heuristics.aerialedge.evaluation.measures import TABLE3_SWEEP
 from heuristics.common.curves import curves
-from optsched.study.figures import PaperFigure, Printed
+from heuristics.common.figures import PaperFigure, Printed
 
 AT_ONCE = {
     "aerialedge": "AerialEdge",

@@ -25,7 +25,7 @@ from formulations.common.traces.alibaba_gpu import load_nodes, load_pods
 from heuristics.aerialedge import HEURISTICS
 from heuristics.aerialedge.evaluation.gpu_cluster import GpuPolicy, replay, topped_up
 from heuristics.aerialedge.timeline import makespan_dag
-from optsched.study.data import data_folder
+from heuristics.common.data import data_folder
 from optsched.study.sweep import Scale, Sweep
 
 METHODS: dict[str, tuple[str, dict[str, Any]]] = {

@@ -14,7 +14,7 @@ import pandas as pd
 
 from heuristics.batch.evaluation.measures import BASE, CONTENDED, RATIO_SWEEP, SIZE_SWEEP
 from heuristics.common.curves import curves
-from optsched.study.figures import PaperFigure, Printed
+from heuristics.common.figures import PaperFigure, Printed
 from optsched.study.sweep import Scale, Sweep
 
 PANELS = {1.0: "jobs as printed", CONTENDED: "jobs a tenth as long"}

@@ -36,8 +36,8 @@ from heuristics.common.claims.verdicts import (
     ordered,
     within,
 )
+from heuristics.common.data import data_folder
 from optsched.evaluation.runs import UnmeasuredError
-from optsched.study.data import data_folder
 from optsched.study.sweep import Scale, Sweep
 
 __all__ = [

@@ -17,10 +17,10 @@ from heuristics.common.claims.interpretations import (
     measured_by,
     settle,
 )
+from heuristics.common.measure import Measured, measure_sweeps
 from optsched.errors import InputError, words
 from optsched.evaluation.runs import UnmeasuredError
 from optsched.problem.calls import pick
-from optsched.study.measure import Measured, measure_sweeps
 from optsched.study.pace import StudyProgress
 from optsched.study.sweep import Scale, Sweep
 

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from heuristics.common.curves import curves
+from heuristics.common.figures import PaperFigure, Printed
 from heuristics.drp.evaluation.measures import DISTRIBUTIONS, measure_drp, measure_dsrp
 from heuristics.drp.evaluation.test_bed import TEST_BED, courses
-from optsched.study.figures import PaperFigure, Printed
 from optsched.study.sweep import Scale, Sweep
 
 R_DR = {

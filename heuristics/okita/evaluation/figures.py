@@ -14,6 +14,7 @@ from typing import Any
 import pandas as pd
 
 from heuristics.common.curves import curves
+from heuristics.common.figures import PaperFigure, Printed
 from heuristics.okita.evaluation.measures import (
     ALPHAS,
     BETAS,
@@ -25,7 +26,6 @@ from heuristics.okita.evaluation.measures import (
     WEIGHTS,
 )
 from heuristics.okita.evaluation.training import ACCURACY, SPREADS
-from optsched.study.figures import PaperFigure, Printed
 from optsched.study.sweep import Scale, Sweep
 
 SERIES = ("Okita", "OASiS", "DRF", "FIFO")

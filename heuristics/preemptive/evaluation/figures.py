@@ -17,6 +17,8 @@ import pandas as pd
 from formulations.preemptive.generator import DEFAULT_SPAN, generate
 from formulations.preemptive.metrics import submissions, utilisation_over_time
 from heuristics.common.curves import curves
+from heuristics.common.data import data_folder
+from heuristics.common.figures import PaperFigure, Printed
 from heuristics.preemptive.evaluation.measures import (
     METHODS,
     RATIOS,
@@ -26,8 +28,6 @@ from heuristics.preemptive.evaluation.measures import (
 )
 from heuristics.preemptive.evaluation.training import MODELS, measure_accuracy
 from optsched.evaluation.runs import UnmeasuredError
-from optsched.study.data import data_folder
-from optsched.study.figures import PaperFigure, Printed
 from optsched.study.sweep import Scale, Sweep
 
 EDGE = {

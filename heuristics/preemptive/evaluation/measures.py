@@ -34,13 +34,13 @@ from formulations.preemptive.metrics import (
     utilisation_over_time,
 )
 from formulations.preemptive.schedule import Schedule
+from heuristics.common.data import data_folder
 from heuristics.preemptive.a_online import a_online, a_online_e
 from heuristics.preemptive.all_cloud import all_cloud
 from heuristics.preemptive.batch_scheduler import batch_sche
 from heuristics.preemptive.gang import GangRun
 from heuristics.preemptive.srtf import srtf
 from heuristics.preemptive.tiresias import tiresias_l
-from optsched.study.data import data_folder
 from optsched.study.sweep import Scale, Sweep
 
 EPSILONS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)

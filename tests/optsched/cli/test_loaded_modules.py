@@ -20,7 +20,13 @@ LIGHT = {
     "workload",
 }  # fmt: skip
 """Modules of a paper that say what it is: its instances, schedules, checks and measures."""
-COMMON = {"common", "common.calendar", "common.claims_command", "common.traces"}
+COMMON = {
+    "common",
+    "common.calendar",
+    "common.claims_command",
+    "common.figure_command",
+    "common.traces",
+}
 TABLES = {"benchmark_files", "construct", "tables", "vector_packing"}
 """Modules of aerialedge that its checks and its generator need."""
 

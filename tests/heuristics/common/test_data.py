@@ -2,9 +2,9 @@
 
 import pytest
 
+from heuristics.common.data import data_folder, point_to
 from optsched.errors import InputError
 from optsched.evaluation.runs import UnmeasuredError
-from optsched.study.data import data_folder, point_to
 
 
 def test_traces_are_looked_for_where_the_environment_says(monkeypatch, tmp_path):

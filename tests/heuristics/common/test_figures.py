@@ -8,9 +8,9 @@ import pytest
 from support.pictures import unreadable
 from typer.testing import CliRunner
 
+from heuristics.common import figures as module
+from heuristics.common.figures import PaperFigure, Printed
 from optsched.cli import app
-from optsched.study import figures as module
-from optsched.study.figures import PaperFigure, Printed
 from optsched.study.sweep import Sweep
 
 CALLS = []

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from optsched.cli.adding import MANY, add_command
 from optsched.cli.console import (
     NO,
     PICTURES,
@@ -28,9 +29,11 @@ from optsched.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from optsched.study.figures import PaperFigure
-    from optsched.study.measure import Measured
+    from heuristics.common.figures import PaperFigure
+    from heuristics.common.measure import Measured
     from optsched.study.sweep import Scale, Sweep
+
+app = typer.Typer()
 
 SCALES: dict[str, Scale] = {"small": "quick", "paper": "full"}
 
@@ -78,8 +81,8 @@ def figure(
     Figures share studies, and a study that was interrupted goes on where it was: measurements are
     kept in --store.
     """
-    from optsched.study.data import point_to
-    from optsched.study.figures import figures
+    from heuristics.common.data import point_to
+    from heuristics.common.figures import figures
 
     point_to(data)
     found = figures(paper)
@@ -141,8 +144,8 @@ def _measure(
     chosen: Mapping[str, Sequence[PaperFigure]], scale: Scale, store: Path, workers: int | None
 ) -> dict[Sweep, Measured]:
     """Measure the sweeps of the figures, each once."""
+    from heuristics.common.measure import measure_sweeps
     from optsched.parallel.local import cores
-    from optsched.study.measure import measure_sweeps
 
     sweeps = {one.sweep: name for name, of in chosen.items() for one in of if one.sweep}
     store.parent.mkdir(parents=True, exist_ok=True)
@@ -205,3 +208,14 @@ def _show(answer: Mapping[str, Any]) -> None:
         typer.echo(f"printed: {mark['text']} ({mark['value']:g}{of}{where})")
     if answer["note"]:
         typer.echo(answer["note"])
+
+
+add_command(
+    figure,
+    "optsched figure preemptive",
+    "optsched figure preemptive 7 -o figure.pdf",
+    "optsched figure preemptive 7 --scale paper -o figure.pdf",
+    "optsched figure drp -o figures",
+    group=app,
+    part=MANY,
+)
