@@ -82,13 +82,6 @@ class Status(StrEnum):
     UNMEASURED = "not measured"
     """A sweep has nothing to measure."""
 
-    @classmethod
-    def _missing_(cls, value: object) -> Status | None:
-        return next((now for now, old in OLD_WORDS.items() if old == value), None)
-
-
-OLD_WORDS = {Status.OPTIMAL: "proven", Status.FEASIBLE: "not proven"}
-"""What runs that prove an optimum ended with in stores of earlier versions."""
 
 FAILED = frozenset(
     {

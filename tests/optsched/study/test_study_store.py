@@ -175,34 +175,6 @@ def test_of_a_damaged_store_the_rest_is_shown_beside_a_sentence(change, path, re
     assert "damaged (a line holds" in shown.stderr
 
 
-PROVE = StudyGrid(
-    "covering", {"items": [4]}, heuristics=["greedy"], exact=[Exact("knapsack", prove=30)]
-)
-"""A heuristic, an exact method, and the proof of its optimum."""
-
-
-@pytest.mark.parametrize(("old", "now"), [("proven", "optimal"), ("not proven", "feasible")])
-def test_words_of_earlier_versions_are_read_as_todays_and_asked_for_again(path, old, now):
-    run_study([PROVE], path, workers=1)
-    of_proofs = "method IN (SELECT key FROM methods WHERE kind = 'proof')"
-    with closing(sqlite3.connect(path)) as sql:
-        sql.execute(f"UPDATE runs SET status = ? WHERE {of_proofs}", [old])
-        sql.commit()
-    with Store.reading(path) as store:
-        found = Ratios.of(store)
-    assert [dict(step.statuses) for step in found.steps()] == [
-        {"done": 1},
-        {"optimal": 1},
-        {now: 1},
-    ]
-    assert [row.known_by for row in found.rows] == ["proven" if old == "proven" else "solver"]
-    run_study([PROVE], path, workers=1, retry=[old])
-    with closing(sqlite3.connect(path)) as sql:
-        assert sql.execute(f"SELECT status FROM runs WHERE {of_proofs}").fetchall() == [
-            ("optimal",)
-        ]
-
-
 @pytest.mark.parametrize("kept", [0.1, 0.3, 0.5, 0.7, 0.9])
 @pytest.mark.parametrize("command", ["show", "run"])
 def test_a_truncated_store_is_one_sentence(kept, command, path, results, cli, tmp_path):
