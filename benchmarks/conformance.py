@@ -26,7 +26,7 @@ from pathlib import Path
 
 from optsched.parallel.local import Processes, Serial, drain
 from optsched.solvers.registry import available
-from optsched.testing.results import Word
+from optsched.testing.case import Word
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 

@@ -57,7 +57,7 @@ _ELSEWHERE = {
 
 
 class ScipyForm(Protocol):
-    """A model as arguments of scipy; see :class:`optsched.files.ScipyArguments`."""
+    """A model as arguments of scipy; see :class:`optsched.solvers.exports.ScipyArguments`."""
 
     @property
     def c(self) -> Floats:

@@ -8,7 +8,13 @@ reports what came of each. In pytest, parametrise over
 
 from optsched.evaluation.check_online import check_online
 from optsched.solvers.backend import Feature
-from optsched.testing.case import ConformanceCase, complaint
+from optsched.testing.case import (
+    ConformanceCase,
+    ConformanceReport,
+    ConformanceResult,
+    Word,
+    complaint,
+)
 from optsched.testing.catalogue import conformance_cases
 from optsched.testing.conformance import (
     check_backend,
@@ -18,7 +24,6 @@ from optsched.testing.conformance import (
 from optsched.testing.endings import ENDINGS, LimitCase, check_ending, check_endings
 from optsched.testing.enumeration import Optimum, enumerate_optimum
 from optsched.testing.projection import Projection, project
-from optsched.testing.results import ConformanceReport, ConformanceResult, Word
 
 __all__ = [
     "ENDINGS",

@@ -11,11 +11,16 @@ from optsched.solvers.backend import Feature, Solver
 from optsched.solvers.registry import backend
 from optsched.solvers.solution import Status
 from optsched.testing.capabilities import excluded, may_refuse, refusal, tolerance
-from optsched.testing.case import ConformanceCase, complaint
+from optsched.testing.case import (
+    ConformanceCase,
+    ConformanceReport,
+    ConformanceResult,
+    Word,
+    complaint,
+)
 from optsched.testing.catalogue import conformance_cases
 from optsched.testing.endings import check_endings
 from optsched.testing.enumeration import enumerate_optimum
-from optsched.testing.results import ConformanceReport, ConformanceResult, Word
 
 TIME_LIMIT = 60.0
 """Seconds for one case, beyond which it counts as not proven."""

@@ -16,8 +16,7 @@ from optsched.solvers.backend import Backend, Feature, Solver
 from optsched.solvers.registry import backend
 from optsched.solvers.solution import Limit, Solution, Status
 from optsched.testing.capabilities import excluded, tolerance
-from optsched.testing.case import complaint
-from optsched.testing.results import ConformanceResult, Word
+from optsched.testing.case import ConformanceResult, Word, complaint
 
 _CUT = (Status.FEASIBLE, Status.NO_SOLUTION)
 

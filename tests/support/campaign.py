@@ -13,8 +13,8 @@ from support.shrink import shrink
 from support.structured_models import structured_recipe
 
 from optsched.model import Model
+from optsched.testing.case import ConformanceResult, Word
 from optsched.testing.conformance import check_case, counted_case
-from optsched.testing.results import ConformanceResult, Word
 
 
 @dataclass(frozen=True)

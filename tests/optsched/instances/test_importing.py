@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 
 from optsched.errors import InputError
+from optsched.instances.columns import factor
 from optsched.instances.importing import read_table
-from optsched.instances.units import factor
 from optsched.problem import problem
 
 COLUMNS = {
