@@ -167,6 +167,7 @@ class Trial:
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """In a child: exchange the module and go on to the tests. In the parent: report, leave."""
         name = self.path.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
+        name = name.removeprefix("tests.")
         module, source = sys.modules[name], Path(self.path).read_text()
         began = time.perf_counter()
         gc.freeze()

@@ -19,10 +19,8 @@ from optsched.testing.catalogue import conformance_cases
 from optsched.testing.conformance import (
     check_backend,
     check_case,
-    counted_case,
 )
 from optsched.testing.endings import ENDINGS, LimitCase, check_ending, check_endings
-from optsched.testing.enumeration import Optimum, enumerate_optimum
 from optsched.testing.projection import Projection, project
 
 __all__ = [
@@ -32,7 +30,6 @@ __all__ = [
     "ConformanceResult",
     "Feature",
     "LimitCase",
-    "Optimum",
     "Projection",
     "Word",
     "check_backend",
@@ -42,7 +39,5 @@ __all__ = [
     "check_online",
     "complaint",
     "conformance_cases",
-    "counted_case",
-    "enumerate_optimum",
     "project",
 ]

@@ -25,7 +25,7 @@ class ConformanceCase:
     needs: frozenset[str] = frozenset()
     """Kinds of block a back end has to take natively, as no linear rows say the same."""
     countable: bool = True
-    """Whether ``enumerate_optimum`` can confirm the answer."""
+    """Whether the model has so few points that trying all of them confirms the answer."""
     scale: float = 1.0
     """Size of the costs: values are right to within a tolerance of this, or of the optimum."""
     must_prove: bool = True

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from optsched.errors import ModelError
-from optsched.model import Model
 from optsched.solve import solve
 from optsched.solvers.backend import Feature, Solver
 from optsched.solvers.registry import backend
@@ -20,7 +19,6 @@ from optsched.testing.case import (
 )
 from optsched.testing.catalogue import conformance_cases
 from optsched.testing.endings import check_endings
-from optsched.testing.enumeration import enumerate_optimum
 
 TIME_LIMIT = 60.0
 """Seconds for one case, beyond which it counts as not proven."""
@@ -74,13 +72,3 @@ def check_case(case: ConformanceCase, solver: Solver) -> ConformanceResult:
         return ConformanceResult(case.name, name, Word.RIGHT)
     word = Word.WRONG if Feature.PROOF in engine.features and case.must_prove else Word.UNPROVEN
     return ConformanceResult(case.name, name, word, f"ended {answer.status} ({answer.message})")
-
-
-def counted_case(name: str, model: Model, scale: float | None = None) -> ConformanceCase:
-    """A model and its answer by enumeration; with a scale, it need not be proven."""
-    truth = enumerate_optimum(model)
-    if scale is None:
-        return ConformanceCase(name, lambda: model, truth.status, truth.value)
-    return ConformanceCase(
-        name, lambda: model, truth.status, truth.value, scale=scale, must_prove=False
-    )

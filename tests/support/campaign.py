@@ -7,14 +7,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from support.enumeration import counted_case
 from support.random_models import RANDOM_KINDS, random_recipe
 from support.recipe import Recipe, build
 from support.shrink import shrink
 from support.structured_models import structured_recipe
 
 from optsched.model import Model
+from optsched.testing import check_case
 from optsched.testing.case import ConformanceResult, Word
-from optsched.testing.conformance import check_case, counted_case
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.enumeration import counted_case, enumerate_optimum
 
 from optsched import Model, ModelError, UnsupportedError, explain, solve
 from optsched.analysis.lowering_report import explain_lowering
@@ -15,7 +16,7 @@ from optsched.model import Block
 from optsched.model.blocks import Linear, Product, RotatedCone
 from optsched.model.blocks.product import product
 from optsched.solvers.registry import available, backend
-from optsched.testing import Feature, counted_case, enumerate_optimum, project
+from optsched.testing import Feature, project
 
 sys.path.insert(0, str(Path(__file__).parent))
 from exactly_k import ExactlyK, exactly

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.enumeration import enumerate_optimum
 
 from optsched import Model, ModelError, solve
 from optsched.model import VariableType, blocks
-from optsched.testing import enumerate_optimum, project
+from optsched.testing import project
 
 INF = np.inf
 EVERY_KIND = {

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 from proof_cases import accepted
+from support.enumeration import enumerate_optimum
 from support.random_models import random_model
 
 from optsched import solve
 from optsched.model import MatrixForm, Model
 from optsched.proof import NotProvenError, ProofError, find, tree, verify
 from optsched.solvers.solution import Status
-from optsched.testing.enumeration import enumerate_optimum
 
 
 def odd_cycles(cycles: int) -> Model:

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from proof_cases import accepted
+from support.enumeration import enumerate_optimum
 
 from optsched.model import MatrixForm, Model
 from optsched.proof import NotProvenError, ProofError, find, verify
 from optsched.solvers.solution import Status
-from optsched.testing.enumeration import enumerate_optimum
 
 
 def two_parts(room: int = 1) -> Model:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.enumeration import enumerate_optimum
 
 from optsched import Model, solve
 from optsched.solvers.mathopt.parameters import parameters
@@ -11,7 +12,6 @@ from optsched.solvers.mathopt.writer import build
 from optsched.solvers.options import Options
 from optsched.solvers.registry import backend
 from optsched.solvers.solution import Status
-from optsched.testing.enumeration import enumerate_optimum
 
 
 @settings(deadline=None, max_examples=20)

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from solver_models import knapsack, market_split
+from support.enumeration import enumerate_optimum
 
 from optsched import InputError, Model, UnsupportedError, solve
 from optsched.solvers.solution import Limit, Status
-from optsched.testing.enumeration import enumerate_optimum
 
 INF = np.inf
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.campaign import examine, recipe_of, rotation
+from support.enumeration import counted_case, enumerate_optimum
 from support.recipe import build
 
 from optsched import Model, UnsupportedError, solve
@@ -23,8 +24,6 @@ from optsched.testing import (
     check_case,
     check_ending,
     conformance_cases,
-    counted_case,
-    enumerate_optimum,
 )
 
 INSTALLED = sorted(available(), key=lambda name: (name != "highs", name))

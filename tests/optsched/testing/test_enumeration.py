@@ -3,10 +3,11 @@
 from dataclasses import replace
 
 import pytest
+from support import enumeration
+from support.enumeration import enumerate_optimum
 
 from optsched import Model, ModelError
 from optsched.solvers.solution import Status
-from optsched.testing import enumerate_optimum, enumeration
 
 
 def steps(*, upper=2.5):

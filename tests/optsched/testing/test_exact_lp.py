@@ -4,9 +4,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.exact_lp import maximise
 
 from optsched.solvers.solution import Status
-from optsched.testing.exact_lp import maximise
 
 F = Fraction
 

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.enumeration import enumerate_optimum
+from support.exact_lp import maximise
 from support.random_models import random_model, random_recipe
 from support.recipe import build
 from support.shrink import shrink
@@ -14,8 +16,6 @@ from support.shrink import shrink
 from optsched import InputError, Model, ModelError
 from optsched.model.blocks import Block
 from optsched.solvers.solution import Status
-from optsched.testing import enumerate_optimum
-from optsched.testing.exact_lp import maximise
 
 F = Fraction
 
