@@ -12,7 +12,7 @@ from formulations.aerialedge.benchmark_files import load_benchmark
 from formulations.aerialedge.instance import UNIT, Floats, Instance, Integers, Objective
 from formulations.aerialedge.tables import DRONES, Nodes, node_capacities
 from optsched.errors import InputError
-from optsched.instances.document import Document, validated
+from optsched.instances.document import Document, Size, validated
 from optsched.instances.streams import streams
 
 HARD_CPU = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 1.0, 1.2)
@@ -24,8 +24,6 @@ HARD_NODE = (2.0, 3.0)
 TIME_SIGMA = 0.8
 """Sigma of log-normal execution times."""
 
-Count = Annotated[int, Field(ge=1, le=1_000_000)]
-
 
 class _GeneratorFields(Document):
     """Options of ``generate``."""
@@ -33,9 +31,9 @@ class _GeneratorFields(Document):
     kind: Literal["hard", "table3"] = Field(
         "hard", description="mixed sizes, or the workload of one row of Table III"
     )
-    tasks: Count = Field(40, description="hard: tasks")
-    jobs: Count = Field(5, description="hard: jobs the tasks are spread over")
-    node_count: Count | None = Field(None, description="hard: nodes; one per task if not given")
+    tasks: Size = Field(40, description="hard: tasks")
+    jobs: Size = Field(5, description="hard: jobs the tasks are spread over")
+    node_count: Size | None = Field(None, description="hard: nodes; one per task if not given")
     drone: Annotated[int, Field(ge=1, le=6)] = Field(6, description="table3: row of Table III")
     nodes: Nodes = Field("decoded", description="table3: what the nodes of the drone are")
     objective: Objective = Field("count", description="what counts as one opened node")

@@ -17,8 +17,9 @@ from pydantic import Field
 
 from formulations.batch.instance import Instance, Integers
 from formulations.common.traces import Machines, TraceJobs
-from optsched.instances.document import Document, parse, validated
+from optsched.instances.document import Document, Size, parse, validated
 from optsched.instances.streams import integer_columns, integer_table, streams
+from optsched.problem.calls import Positive
 
 EPOCHS = (50, 100)
 """E_j."""
@@ -42,9 +43,6 @@ WEIGHTS = (1, 5)
 """w_j where weights are drawn."""
 MACHINES = (8, 8, 8, 2, 2)
 """GPUs of the machines that edge servers are drawn from."""
-
-Size = Annotated[int, Field(ge=1, le=1_000_000)]
-Positive = Annotated[float, Field(gt=0)]
 
 
 class SystemOptions(Document):

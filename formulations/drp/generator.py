@@ -14,8 +14,9 @@ from pydantic import Field
 from formulations.drp.instance import Floats, Instance
 from formulations.drp.loss import flops_for_loss
 from formulations.drp.topology import Topology, draw_layout
-from optsched.instances.document import Document, validated
+from optsched.instances.document import Document, Size, validated
 from optsched.instances.streams import streams
+from optsched.problem.calls import Positive, Share
 
 Distribution = Literal["uniform", "normal", "pareto"]
 Profile = Literal["bandwidth_bound", "balanced", "physical"]
@@ -72,8 +73,6 @@ LOSS = (2.0, 4.0)
 LEAST_DATA = 0.1
 """GB at which the normal distribution of data amounts is cut off."""
 
-Size = Annotated[int, Field(ge=1, le=1_000_000)]
-
 
 class GeneratorOptions(Document):
     """Options of ``generate``."""
@@ -84,13 +83,11 @@ class GeneratorOptions(Document):
     profile: Profile = Field(
         "balanced", description="work per mini-batch: which resource is the scarce one"
     )
-    flops_factor: Annotated[float, Field(gt=0)] | None = Field(
+    flops_factor: Positive | None = Field(
         None, description="work per mini-batch over one forward image; null is the profile's"
     )
     nodes_per_job: Size = Field(15, description="data nodes of a job")
-    comm_share: Annotated[float, Field(gt=0, lt=1)] = Field(
-        0.5, description="epsilon of LP1 and LP2"
-    )
+    comm_share: Share = Field(0.5, description="epsilon of LP1 and LP2")
     services: Literal["jobs", "networks"] = Field(
         "jobs", description="one for each job, or one for each neural network that jobs train"
     )

@@ -23,8 +23,9 @@ from formulations.preemptive.instance import (
     JobDocument,
     chunk_times,
 )
-from optsched.instances.document import LARGEST_INDEX, Document, validated
+from optsched.instances.document import LARGEST_INDEX, Document, Size, validated
 from optsched.instances.streams import integer_columns, integer_table, streams
+from optsched.problem.calls import Positive
 
 MODELS = {
     "ResNet-50": (27, 58),
@@ -58,9 +59,6 @@ PHILLY_JOBS = {1: 66960, 2: 1406, 4: 1646, 8: 1368, 12: 7, 16: 141, 24: 6, 32: 3
 
 DEFAULT_SPAN = 168
 """Slots over which jobs arrive: one week."""
-
-Size = Annotated[int, Field(ge=1, le=1_000_000)]
-Positive = Annotated[float, Field(gt=0)]
 
 
 class SystemOptions(Document):

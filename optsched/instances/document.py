@@ -24,6 +24,8 @@ from optsched.instances.read_only import fixed
 LARGEST_INDEX = 1_000_000_000
 """Largest position or slot a file may name."""
 Index = Annotated[int, Field(ge=0, le=LARGEST_INDEX)]
+Size = Annotated[int, Field(ge=1, le=1_000_000)]
+"""How many jobs, servers and the like a generator makes."""
 
 
 class Document(BaseModel):
