@@ -12,8 +12,8 @@ from formulations.aerialedge.construct import first_fit_decreasing
 from formulations.aerialedge.instance import Floats, Instance
 from formulations.aerialedge.metrics import gang_times
 from formulations.aerialedge.vector_packing import aggregate
+from formulations.common.amounts import on_one_grid
 from optsched.errors import InputError
-from optsched.instances.amounts import on_one_grid
 from optsched.model import Model
 from optsched.model.latex import ours
 from optsched.problem import problem

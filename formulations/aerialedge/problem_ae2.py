@@ -11,8 +11,8 @@ from formulations.aerialedge.instance import Booleans, Instance, Integers
 from formulations.aerialedge.problem_ae1 import closest
 from formulations.aerialedge.schedule import Schedule
 from formulations.aerialedge.vector_packing import weights
+from formulations.common.amounts import on_one_grid
 from optsched.errors import InputError
-from optsched.instances.amounts import on_one_grid
 from optsched.model import Model
 from optsched.model.latex import ours
 from optsched.problem import OBJECTIVE

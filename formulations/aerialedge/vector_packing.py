@@ -14,8 +14,8 @@ import numpy as np
 
 from formulations.aerialedge.instance import UNIT, Booleans, Floats, Instance, Integers
 from formulations.aerialedge.schedule import NOWHERE, Schedule
+from formulations.common.amounts import on_one_grid
 from optsched.errors import InputError
-from optsched.instances.amounts import on_one_grid
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,11 +26,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from formulations.common.amounts import is_whole
 from formulations.drp.instance import NO_SERVER, Booleans, Floats, Instance, Integers
 from formulations.drp.loads import job_loads
 from formulations.drp.schedule import Schedule
 from optsched.errors import InputError
-from optsched.instances.amounts import is_whole
 from optsched.problem.violation import Violation
 
 TOLERANCE = 1e-9

@@ -14,9 +14,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from formulations.common.amounts import on_one_grid, whole_steps
 from formulations.preemptive.classes import WorkerClasses, count_alike
 from optsched.errors import FieldProblem, InputError
-from optsched.instances.amounts import on_one_grid, whole_steps
 from optsched.instances.arrays import freeze
 from optsched.instances.declared import Declared, Given
 from optsched.instances.declared_files import entry_type

@@ -22,6 +22,7 @@ LIGHT = {
 """Modules of a paper that say what it is: its instances, schedules, checks and measures."""
 COMMON = {
     "common",
+    "common.amounts",
     "common.calendar",
     "common.claims_command",
     "common.figure_command",

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from formulations.common.amounts import on_one_grid, whole_steps
 from optsched.errors import InputError
-from optsched.instances.amounts import on_one_grid, whole_steps
 
 
 def steps(*amounts):
