@@ -14,7 +14,7 @@ requests that arrive one by one ``online``
 """
 
 from formulations import STUDIES
-from formulations.llm_inference.check import check, cost, latencies
+from formulations.llm_inference.check import check, completions, cost, latencies
 from formulations.llm_inference.generator import GeneratorOptions, generate
 from formulations.llm_inference.instance import Instance
 from formulations.llm_inference.schedule import Schedule
@@ -30,10 +30,11 @@ _ARRIVALS = Arrivals(
     nothing=lambda instance: Schedule.build([]),
     relabel=later(_ONLINE, "relabel"),
     decisions=later(_ONLINE, "decisions"),
-    done=later(_ONLINE, "done"),
+    done=completions,
     unfinished=frozenset({"H1"}),
     state=later(_ONLINE, "State"),
     replan=later(_ONLINE, "replan"),
+    hidden={"output": ("least_output", "most_output")},
 )
 
 PROBLEM = Problem(

@@ -19,19 +19,17 @@ from formulations.llm_inference.schedule import Schedule
 from optsched.problem.violation import Violation
 
 
-def completions(instance: Instance, schedule: Schedule) -> Integers:
-    """c_i, shape (requests,), rounds; -1 for a request that does not complete."""
-    ends = np.full(instance.requests, -1, dtype=np.int64)
+def completions(instance: Instance, schedule: Schedule) -> np.ndarray:
+    """c_i, shape (requests,), rounds; infinite for a request that does not complete."""
+    ends = np.full(instance.requests, np.inf)
     whole = schedule.tokens == instance.output[schedule.request]
-    ran = schedule.request[whole]
-    np.maximum.at(ends, ran, schedule.start[whole] + schedule.tokens[whole])
+    np.minimum.at(ends, schedule.request[whole], (schedule.start + schedule.tokens)[whole])
     return ends
 
 
 def latencies(instance: Instance, schedule: Schedule) -> np.ndarray:
     """c_i - a_i, shape (requests,), rounds; infinite for a request that does not complete."""
-    ends = completions(instance, schedule)
-    return np.where(ends < 0, np.inf, ends - instance.arrival)
+    return np.asarray(completions(instance, schedule) - instance.arrival)
 
 
 def cost(instance: Instance, schedule: Schedule) -> float:

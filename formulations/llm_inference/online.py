@@ -17,6 +17,7 @@ from optsched.online import State as Base
 from optsched.solve import solve
 from optsched.solvers.answer import Answer
 from optsched.solvers.options import Options
+from optsched.solvers.solution import Solution, Status
 
 
 def joined(*parts: Schedule) -> Schedule:
@@ -26,9 +27,15 @@ def joined(*parts: Schedule) -> Schedule:
 
 
 def relabel(instance: Instance, schedule: Schedule, requests: Integers) -> Schedule:
-    """The schedule with request i called requests[i]."""
-    rows = [np.asarray(requests)[schedule.request], schedule.start, schedule.tokens]
-    return Schedule.build(np.column_stack(rows))
+    """The schedule with request i called requests[i]; each ends with its last token at the latest.
+
+    A plan may be made for more tokens than there turn out to be.
+    """
+    request = np.asarray(requests)[schedule.request]
+    tokens = np.minimum(schedule.tokens, instance.output[request])
+    made = Schedule(request, schedule.start, tokens)
+    kept = schedule.start < completions(instance, made)[request]
+    return Schedule.build(np.column_stack([request, schedule.start, tokens])[kept])
 
 
 def begun(schedule: Schedule, now: float) -> Schedule:
@@ -52,6 +59,9 @@ def replan(instance: Instance, schedule: Schedule, now: float, options: Options)
     """The integer program of the requests that wait; those that run go on."""
     past = begun(schedule, now)
     waiting = np.setdiff1d(np.arange(instance.requests), past.request)
+    if not len(waiting):
+        value = cost(instance, past)
+        return Answer(Solution(Status.OPTIMAL, value, value, checked=True), past)
     rest = instance.select({"requests": waiting})
     first = np.maximum(rest.arrival, int(np.ceil(now)))
     free = max(int(first.max()), int((past.start + past.tokens).max(initial=0)))
@@ -63,7 +73,7 @@ def replan(instance: Instance, schedule: Schedule, now: float, options: Options)
     if not solution.has_point:
         return Answer(solution)
     return Answer(solution, chosen(columns, solution["x"])).completed(
-        lambda made: joined(past, relabel(rest, made, waiting)), partial(cost, instance)
+        lambda made: joined(past, relabel(instance, made, waiting)), partial(cost, instance)
     )
 
 
@@ -91,9 +101,3 @@ class State(Base):
     def _with(self, request: Request, round_: int) -> Schedule:
         run = [[request.id, round_, self.known.output[request.id]]]
         return joined(self.plan, Schedule.build(run))
-
-
-def done(instance: Instance, schedule: Schedule) -> np.ndarray:
-    """The round past the last of each request; infinite if it has none."""
-    ends = completions(instance, schedule)
-    return np.where(ends < 0, np.inf, ends)

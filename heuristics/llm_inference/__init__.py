@@ -34,4 +34,4 @@ HEURISTICS: dict[str, Heuristic] = {
         ),
     )
 } | {"reoptimise": reoptimise_heuristic(PROBLEM)}  # fmt: skip
-"""For total latency; ``reoptimise`` knows the true outputs of requests that have arrived."""
+"""For total latency."""

@@ -1,7 +1,8 @@
-"""Test non-anticipation: decisions must not depend on jobs that arrive later.
+"""Test non-anticipation: decisions must not depend on what is not yet known.
 
-The algorithm runs on the whole instance, on the instance without the jobs from some arrival on, and
-on instances with other jobs from then on. Its earlier decisions must be the same in all of them. If
+The algorithm runs on the whole instance, on the instance without the jobs from some arrival on, on
+instances with other jobs from then on, and on instances with another value of a hidden field of one
+job. Decisions before the difference shows must be the same in all of them. If
 no difference is found, nothing is proven. A difference counts only if the algorithm, run again with
 either future, decides as before; a search with a time limit may not.
 """
@@ -17,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optsched.errors import InputError
+from optsched.online.hidden import hiding, redrawn
 from optsched.online.state import arrivals_of
 from optsched.problem import Problem
 
@@ -28,12 +30,12 @@ _AGAIN = 2  # further runs with each of two futures that must decide the same
 
 @dataclass(frozen=True)
 class Anticipation:
-    """A decision that depends on jobs that had not arrived by then."""
+    """A decision that depends on what was not known by then."""
 
     before: float
-    """Moment of the first arrival that was changed; the decision is earlier."""
+    """Moment at which the change shows; the decision is earlier."""
     future: str
-    """What was done to the jobs that arrive from then on."""
+    """What was changed: the jobs that arrive from then on, or a hidden field."""
     job: int
     """Job on which the decision is, numbered as in the instance."""
     was: str
@@ -43,8 +45,8 @@ class Anticipation:
 
     def __str__(self) -> str:
         return (
-            f"sees the future: with the jobs that arrive from {self.before:g} on {self.future}, "
-            f"job {self.job} {self.became or 'does nothing'} before then, "
+            f"sees the future: with {self.future}, "
+            f"job {self.job} {self.became or 'does nothing'} before {self.before:g}, "
             f"instead of: {self.was or 'nothing'}"
         )
 
@@ -66,8 +68,9 @@ def anticipation(
         run: (instance, rng) -> schedule.
         instance: on which, and on other futures of which, it is tried.
         seed: of the algorithm's generator, the same in every run, and of the futures.
-        cuts: most moments of arrival tried, spread evenly; None: all.
-        changes: other futures tried at each moment, beside none at all.
+        cuts: most moments of arrival, and most jobs with hidden fields, tried, spread evenly;
+            None: all.
+        changes: other futures tried at each moment, beside none at all, and for each such job.
         schedule: of the algorithm on the whole instance, if it is known.
 
     Raises:
@@ -77,10 +80,8 @@ def anticipation(
     times = np.asarray(arrivals.times(instance), dtype=float)
     order = np.lexsort((np.arange(len(times)), times))
     fresh = np.flatnonzero(np.diff(times[order]) > 0) + 1
-    if cuts is not None and len(fresh) > cuts:
-        fresh = fresh[np.linspace(0, len(fresh) - 1, cuts).round().astype(np.int64)]
     draw = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(2,)))
-    if schedule is None and len(fresh):
+    if schedule is None and (len(fresh) or arrivals.hidden):
         schedule = run(instance, _rng(seed))
 
     def decided(other: Any, made: Any, moment: float, kept: NDArray[np.integer]) -> Decisions:
@@ -89,9 +90,22 @@ def anticipation(
         return Counter([(names[job] if job < len(names) else -1, what) for job, what in said])
 
     whole = np.arange(len(times))
-    for k in fresh.tolist():
-        moment, kept, later = float(times[order[k]]), np.sort(order[:k]), order[k:]
+
+    def compared(
+        other: Any, made: Any, moment: float, kept: NDArray[np.integer], future: str
+    ) -> Anticipation | None:
         own = decided(instance, schedule, moment, whole)
+        found = decided(other, made, moment, kept)
+        if found != own and all(
+            decided(one, run(one, _rng(seed)), moment, names) == before
+            for one, names, before in ((instance, whole, own), (other, kept, found))
+            for _ in range(_AGAIN)
+        ):
+            return _difference(own, found, moment, future)
+        return None
+
+    for k in _spread(fresh, cuts):
+        moment, kept, later = float(times[order[k]]), np.sort(order[:k]), order[k:]
         for number in range(1 + changes):
             tail = later[draw.integers(0, len(later), draw.integers(1, len(later) + 1))]
             tail = tail if number else later[:0]
@@ -102,15 +116,26 @@ def anticipation(
                 if number:  # it refuses that future, which is no decision on the present
                     continue
                 raise
-            found = decided(other, made, moment, kept)
-            if found != own and all(
-                decided(one, run(one, _rng(seed)), moment, names) == before
-                for one, names, before in ((instance, whole, own), (other, kept, found))
-                for _ in range(_AGAIN)
-            ):
-                future = f"replaced by {len(tail)} drawn from them" if number else "left out"
-                return _difference(own, found, moment, future)
+            future = f"replaced by {len(tail)} drawn from them" if number else "left out"
+            future = f"the jobs that arrive from {moment:g} on {future}"
+            if ahead := compared(other, made, moment, kept, future):
+                return ahead
+    for job in _spread(np.flatnonzero(hiding(arrivals, instance)), cuts):
+        for _ in range(changes):
+            other, future = redrawn(arrivals, instance, job, draw)
+            made = run(other, _rng(seed))
+            pair = ((instance, schedule), (other, made))
+            moment = min(float(arrivals.done(*one)[job]) for one in pair)
+            if ahead := compared(other, made, moment, whole, future):
+                return ahead
     return None
+
+
+def _spread(tried: NDArray[np.integer], most: int | None) -> list[int]:
+    """At most so many of them, spread evenly."""
+    if most is not None and len(tried) > most:
+        tried = tried[np.linspace(0, len(tried) - 1, most).round().astype(np.int64)]
+    return tried.tolist()
 
 
 def _rng(seed: int) -> np.random.Generator:

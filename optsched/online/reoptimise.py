@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from pydantic import NonNegativeInt, PositiveInt
 
 from optsched.errors import FieldProblem, InputError
+from optsched.online.hidden import moments, shown
 from optsched.online.state import arrivals_of
 from optsched.problem import Heuristic, Problem
 from optsched.problem.arrivals import Arrivals
@@ -33,14 +34,14 @@ def reoptimise(
 ) -> Any:
     """Follow an optimal schedule of the jobs known until the next arrival; then make a new one.
 
-    What was done before an arrival stays as it is. A plan is made of what is known only: it does
-    not keep room for jobs that may come.
+    A new one is also made when a hidden field shows itself. What was done by then stays as it is. A
+    plan is made of what is known only: it does not keep room for jobs that may come.
 
     Args:
         problem: whose jobs arrive, with a model for replanning.
         instance: unfolds job by job.
         lookahead: how many of the next arrivals are known at each arrival, to show what knowing
-            them is worth; "all" makes the schedule offline optimal.
+            them is worth; "all" makes the schedule offline optimal if nothing is hidden.
         window: rolling horizon: most unfinished jobs planned at once, those that arrived first;
             the others wait until one is done. None: all.
         time_limit: wall seconds of each solve, after which its best schedule is followed.
@@ -66,8 +67,8 @@ def plans(
 ) -> Iterator[Any]:
     """The schedules that ``reoptimise`` follows one after the other, of jobs in order of arrival.
 
-    With no lookahead and no window, the k-th is its schedule where no job comes after the k-th
-    moment of arrival.
+    With no lookahead, no window and nothing hidden, the k-th is its schedule where no job comes
+    after the k-th moment of arrival.
 
     Args:
         problem: as for ``reoptimise``, like instance, lookahead and window.
@@ -85,25 +86,27 @@ def plans(
     times = np.asarray(arrivals.times(instance), dtype=float)[order]
     unfolding, jobs = arrivals.select(instance, order), len(times)
     ahead = jobs if lookahead == "all" else lookahead
-    now, planned, done = float(times[0]), 0, np.zeros(0)
+    now, planned, done, shows = float(times[0]), 0, np.zeros(0), np.zeros(0)
     plan: Any = None
-    while planned < jobs:
+    while now < np.inf:
         arrived = int(np.searchsorted(times, now, side="right"))
         wanted = seen = min(arrived + ahead, jobs)
         if window is not None:
             seen = min(seen, planned + max(0, window - int((done > now).sum())))
-        if seen > planned:
-            part = arrivals.select(unfolding, np.arange(seen))
+        if seen > planned or now in shows:
+            there = arrivals.select(unfolding, np.arange(seen))
+            part = shown(arrivals, there, plan, now)
             kept = arrivals.nothing(part)
             if planned:
                 kept = arrivals.relabel(part, plan, np.arange(planned))
             plan, planned = _replanned(problem, part, kept, now, options), seen
             yield plan
-            done = np.asarray(arrivals.done(part, plan), dtype=float)
-        moments = times[arrived : arrived + 1]
+            shows = moments(arrivals, there, plan)
+            done = np.where(shows > -np.inf, shows, arrivals.done(part, plan))
+        coming = np.append(times[arrived : arrived + 1], shows[shows > now])
         if seen < wanted:  # somebody waits for a place in the window
-            moments = np.append(moments, done[done > now].min())
-        now = float(moments.min(initial=np.inf))
+            coming = np.append(coming, done[done > now].min())
+        now = float(coming.min(initial=np.inf))
 
 
 def _order(arrivals: Arrivals, instance: Any) -> NDArray[np.int64]:

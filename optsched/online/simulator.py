@@ -11,8 +11,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from optsched.errors import InputError
+from optsched.online.hidden import moments, shown
 from optsched.online.state import State, arrivals_of
 from optsched.problem import Heuristic, Problem
+from optsched.problem.arrivals import Arrivals
 
 PATIENCE = 10_000
 """Slots after the last arrival in which a policy may leave jobs unfinished without a decision."""
@@ -51,10 +53,11 @@ def simulate(problem: Problem, instance: Any, policy: Any) -> Any:
     order = np.lexsort((np.arange(len(times)), times))
     unfolding = arrivals.select(instance, order)
     state: State = arrivals.state(problem)
-    slots = _Slots(policy, state)
+    slots = _Slots(policy, state, arrivals)
     for k, moment in enumerate(times[order].tolist()):
         slots.run_until(moment)
-        state.learn(arrivals.select(unfolding, np.arange(k + 1)), moment)
+        slots.jobs = arrivals.select(unfolding, np.arange(k + 1))
+        state.learn(shown(arrivals, slots.jobs, state.plan, moment), moment)
         _tell(policy, "arrive", arrivals.job(state.known, k), state)
     slots.run_until(math.inf)
     return arrivals.relabel(instance, state.plan, order)
@@ -71,8 +74,11 @@ def _tell(policy: Any, what: str, *told: Any) -> None:
 class _Slots:
     """Calls a policy that decides by slots; others have nothing to do between arrivals."""
 
-    def __init__(self, policy: Any, state: State) -> None:
-        self._policy, self._state = policy, state
+    jobs: Any = None
+    """Those that have arrived, with the true values of hidden fields."""
+
+    def __init__(self, policy: Any, state: State, arrivals: Arrivals) -> None:
+        self._policy, self._state, self._arrivals = policy, state, arrivals
         self._wanted = hasattr(policy, "slot")
         self._next = -math.inf
 
@@ -82,13 +88,23 @@ class _Slots:
         self._next = max(self._next, math.ceil(state.now) if math.isfinite(state.now) else moment)
         idle = 0
         while self._wanted and self._next < moment and not state.finished:
-            before, state.now = state.plan, self._next
+            self._advance()
+            before = state.plan
             _tell(self._policy, "slot", state)
             self._next += 1
             idle = idle + 1 if state.plan is before else 0
             if idle > PATIENCE and math.isinf(moment):
                 allowed = f"a decision within {PATIENCE} slots of the last arrival"
                 raise InputError.of(type(self._policy).__name__, "jobs left undecided", allowed)
+
+    def _advance(self) -> None:
+        """Set the time to the next slot, and show what is hidden no longer."""
+        state, moment = self._state, self._next
+        if self._arrivals.hidden:
+            when = moments(self._arrivals, self.jobs, state.plan)
+            if ((when > state.now) & (when <= moment)).any():
+                state.learn(shown(self._arrivals, self.jobs, state.plan, moment), moment)
+        state.now = moment
 
 
 class Rerun:

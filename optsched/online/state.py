@@ -35,7 +35,7 @@ class State:
     """
 
     known: Any
-    """The instance as far as it has arrived."""
+    """The instance as far as it has arrived and shown itself."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
@@ -57,13 +57,13 @@ class State:
         return self._finished
 
     def learn(self, known: Any, now: float) -> None:
-        """The simulator's: another job has arrived."""
+        """The simulator's: another job has arrived, or a hidden field shows itself."""
         if self._plan is None:
             self._plan = self._arrivals.nothing(known)
         else:
             before = np.arange(len(self._arrivals.times(self.known)))
             self._plan = self._arrivals.relabel(known, self._plan, before)
-        self.known, self.now, self._finished = known, now, False
+        self.known, self.now, self._finished = known, now, None
 
     def follow(self, plan: Any) -> None:
         """Replace the plan.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -75,6 +75,10 @@ class Arrivals:
     """(model, name, instance, known) -> the offline model of the instance, added to the model under
     that name. Until the moment ``known`` other jobs may come instead of the instance's: windows
     must leave room for what is wise before it."""
+    hidden: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """Fields of the jobs, whole numbers, that show themselves when a job is done, each with the
+    attributes that hold its least and its greatest value. Until then a policy sees the greatest,
+    and ``relabel`` cuts off what is planned beyond the true one."""
 
 
 class Calendar(Protocol):

@@ -1,16 +1,17 @@
 """Policies for LLM inference: worked examples, memory, hidden outputs."""
 
-from collections import Counter
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from llm_cases import FOUR, WAITING_HELPS, drawn
 
-from formulations.llm_inference import PROBLEM, Instance
+from formulations.llm_inference import PROBLEM, Instance, Schedule
 from formulations.llm_inference.check import check, cost
-from formulations.llm_inference.online import decisions
+from formulations.llm_inference.online import relabel
 from heuristics.llm_inference import HEURISTICS
+from heuristics.llm_inference.policies import Checked
+from heuristics.llm_inference.serving import serve
 from optsched.evaluation.runs import check_names
 from optsched.online import anticipation, simulate
 from optsched.problem import problem
@@ -90,34 +91,37 @@ def test_protected_greedy_evicts_all_on_overflow():
 
 @pytest.mark.parametrize("name", ONLINE)
 @pytest.mark.parametrize("predictions", ["true", "interval", "none"])
-def test_no_decision_depends_on_later_arrivals(name, predictions):
+def test_no_decision_depends_on_later_arrivals_or_on_outputs_of_requests_that_run(
+    name, predictions
+):
     for seed in range(2):
-        instance = drawn(seed, requests=8, arrivals="poisson", predictions=predictions)
+        arrivals = "poisson" if seed % 2 else "at_once"
+        instance = drawn(seed, requests=8, arrivals=arrivals, predictions=predictions)
         assert anticipation(PROBLEM, HEURISTICS[name].run, instance) is None
 
 
-@pytest.mark.parametrize("name", ONLINE)
-@pytest.mark.parametrize("predictions", ["interval", "none"])
-def test_no_decision_depends_on_an_output_before_its_request_has_ended(name, predictions):
-    rng, changed = np.random.default_rng(1), 0
-    for seed in range(3):
-        instance = drawn(seed, requests=8, predictions=predictions)
-        for i in range(instance.requests):
-            output = instance.output.copy()
-            low, high = int(instance.least_output[i]), int(instance.most_output[i])
-            output[i] = rng.integers(low, high, endpoint=True)
-            other = replace(instance, output=output)
-            pair = [(one, run(name, one)) for one in (instance, other)]
-            known = min(shown(one, made, i) for one, made in pair)
-            assert Counter(decisions(*pair[0], known)) == Counter(decisions(*pair[1], known))
-            changed += output[i] != instance.output[i]
-    assert changed
+def by_true_outputs(instance, rng):
+    """mc_sf, if it knew the outputs."""
+    return serve(instance, Checked(lambda request, _: instance.output[request.id], "most"))
 
 
-def shown(instance, made, i):
-    """The first round in which the output of a request shows."""
-    whole = (made.request == i) & (made.tokens == instance.output[i])
-    return min((made.start + made.tokens)[whole].tolist(), default=np.inf)
+def test_a_policy_that_knows_outputs_before_requests_end_is_found_out():
+    found = [
+        anticipation(PROBLEM, by_true_outputs, drawn(seed, requests=8, predictions=predictions))
+        for seed in range(3)
+        for predictions in ("interval", "none")
+    ]
+    assert all(one is not None and "with output" in str(one) for one in found)
+    known = drawn(0, requests=8, arrivals="poisson")
+    assert anticipation(PROBLEM, by_true_outputs, known) is None
+
+
+def test_a_plan_ends_with_the_last_token_whatever_was_planned_after_it():
+    instance = Instance.build(memory=9, prompt=[1, 1], output=[2, 3])
+    plan = Schedule.build([(0, 0, 8), (1, 0, 2), (1, 2, 3), (0, 9, 4)])
+    made = relabel(instance, plan, np.array([1, 0]))
+    rows = np.column_stack([made.request, made.start, made.tokens]).tolist()
+    assert rows == [[0, 0, 2], [1, 0, 3]]
 
 
 def test_reoptimise_with_all_known_is_optimal():
