@@ -159,6 +159,8 @@ class ComparisonSpec:
     """What the problem measures of a schedule."""
     guarantees: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """By heuristic and by what it is against, the source and the assumption of what is stated."""
+    may_beat: bool = True
+    """``Problem.may_beat``."""
 
     @classmethod
     def of(
@@ -189,6 +191,7 @@ class ComparisonSpec:
                 for text in heuristics
                 if (stated := problem.heuristic(text)[0].guarantees)
             },
+            problem.may_beat,
         )
 
     def needed(self) -> list[tuple[MethodKind, str]]:
@@ -244,14 +247,9 @@ def ratio_rows(
     )
     values = {name: run.bound for name, run in bounds.items()}
     as_free = all(run.may_beat for run in solves.values()) and not proven
+    beats = {text: comparison.may_beat and _may_beat(run, as_free) for text, run in trials.items()}
     return [
-        _row(
-            comparison,
-            replace(common, heuristic=text, may_beat=_may_beat(run, as_free)),
-            known,
-            run,
-            values,
-        )
+        _row(comparison, replace(common, heuristic=text, may_beat=beats[text]), known, run, values)
         for text, run in trials.items()
     ]
 

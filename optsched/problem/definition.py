@@ -178,6 +178,9 @@ class Problem:
     """(schedule) -> options of ``check`` for a heuristic's schedule, such as its speed."""
     reference_check: Mapping[str, Any] = field(default_factory=dict)
     """Options of ``check`` under which a schedule counts as a solution of the exact models."""
+    may_beat: bool = True
+    """Whether a schedule with other options of ``check`` may cost less than the optimum of the
+    exact models. False is a statement to be proven: no table then warns of ratios below 1."""
     interpretation: Callable[[Any], str] = _as_given
     """(instance) -> how exact models and bounds change it, in words such as "times taken up to
     whole slots"; empty if they take the instance as given."""

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from llm_cases import FOUR, WAITING_HELPS, drawn
 
+import optsched as osd
 from formulations.llm_inference import PROBLEM, Instance, Schedule
 from formulations.llm_inference.check import check, cost
 from formulations.llm_inference.online import relabel
@@ -13,6 +14,7 @@ from heuristics.llm_inference import HEURISTICS
 from heuristics.llm_inference.policies import Checked
 from heuristics.llm_inference.serving import serve
 from optsched.evaluation.runs import check_names
+from optsched.evaluation.tables import granted_more
 from optsched.online import anticipation, simulate
 from optsched.problem import problem
 from optsched.study.spec import presets
@@ -75,6 +77,22 @@ def test_protected_greedy_leaves_requests_undone_that_evict_each_other_forever()
     assert cost(instance, made) == np.inf
     done = run("protected_clearing", instance, alpha=0.1)
     assert not check(instance, done, restarts=True)
+
+
+def test_restarts_cannot_beat_the_optimum_and_no_table_says_that_they_may():
+    restarted = 0
+    for seed in range(6):
+        instance = drawn(seed, requests=6)
+        made = run("protected_clearing", instance)
+        restarted += made.restarts
+        whole = made.tokens == instance.output[made.request]
+        rows = np.column_stack([made.request, made.start, made.tokens])[whole]
+        assert not check(instance, Schedule.build(rows))
+        assert cost(instance, Schedule.build(rows)) == cost(instance, made)
+    assert restarted
+    found = osd.ratios("llm_inference", ["protected_clearing", "mc_sf"], instances=instance)
+    assert all(row.ratio_low >= 1 and not row.may_beat for row in found.rows)
+    assert not granted_more(found.table())
 
 
 def test_protected_greedy_evicts_all_on_overflow():
