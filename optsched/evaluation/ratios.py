@@ -221,8 +221,14 @@ def ratio_rows(
     heuristics = [text for text in comparison.heuristics if ("heuristic", text) in runs]
     trials = {text: runs["heuristic", text] for text in heuristics}
     proven = {text: run for text, run in bounds.items() if comparison.bounds[text]}
+    other = _of_another_optimum(proven, solves)
+    proven = {text: run for text, run in proven.items() if text not in other}
     known = known_optimum(comparison.sense, solves, proven, trials)
     complaints = [run.message for run in bounds.values() if run.bound is None]
+    complaints += [
+        f"{text} bounds another optimum ({run.interpretation}) and is left out of the ratio"
+        for text, run in other.items()
+    ]
     messages = [known.message, *complaints, *(run.message for run in solves.values())]
     common = Row(
         problem=comparison.problem,
@@ -252,6 +258,19 @@ def ratio_rows(
         _row(comparison, replace(common, heuristic=text, may_beat=beats[text]), known, run, values)
         for text, run in trials.items()
     ]
+
+
+def _of_another_optimum(
+    bounds: Mapping[str, MethodRun], solves: Mapping[str, MethodRun]
+) -> dict[str, MethodRun]:
+    """Return the bounds on the optimum of a changed instance that no solve took as they did."""
+    known = [run for run in solves.values() if (run.cost, run.bound) != (None, None)]
+    taken = {run.interpretation for run in known}
+    return {
+        text: run
+        for text, run in bounds.items()
+        if run.interpretation and taken and run.interpretation not in taken
+    }
 
 
 def _may_beat(run: MethodRun, as_free: bool) -> bool:

@@ -128,3 +128,17 @@ def test_a_search_for_prices_that_is_stopped_answers_with_what_it_has() -> None:
     found = PROBLEM.solve("offline", instance, options=Options(stop=stop))
     assert found.schedule is not None
     assert found.solution.status in ("interrupted", "optimal")
+
+
+def test_a_bound_on_whole_slots_is_none_on_an_optimum_in_continuous_time() -> None:
+    in_cloud = replace(one(1.25), job_worker_type=np.array([1]))
+    asked = {"instances": in_cloud, "bounds": ["lb_alone", "lb_prices"]}
+    for reference, optimum, left_out in (
+        ("offline", 2.25, True),
+        ("problem_2_compact", 3.0, False),
+    ):
+        (row,) = osd.ratios("preemptive", "all_cloud", reference=reference, **asked).rows
+        assert (row.status, row.optimum) == ("optimal", pytest.approx(optimum))
+        assert row.extra["bound_lb_alone"] == 3.0
+        assert ("lb_alone bounds another optimum" in row.message) is left_out
+        assert "lb_prices" not in row.message
