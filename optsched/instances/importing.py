@@ -7,7 +7,7 @@ import io
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -270,9 +270,10 @@ def _rows(
     """A line's cells as the fields of an entry."""
     fields, known = listed.fields, {*listed.columns, COUNT}
     named = {column: column for column in map(str, table) if _plain(column) in known}
+    given = named | dict(sources)
     cells = {
-        target: column_values(table, source, fields.get(_plain(target)), scale)
-        for target, source in (named | dict(sources)).items()
+        target: column_values(table, given[target], fields.get(_plain(target)), scale)
+        for target in _by_place(given)
     }
     lines = _lines(table) or [f"row {index + 1}" for index in range(len(table))]
     rows: list[dict[str, Any]] = []
@@ -287,13 +288,36 @@ def _rows(
             inside, _, leaf = _plain(target).rpartition(".")
             entry = row.setdefault(inside, {}) if inside else row
             if target.endswith("]"):
-                entry.setdefault(leaf, []).append(value)
+                held = entry.setdefault(leaf, [])
+                if (place := f"{_plain(target)}[{len(held)}]") != target:
+                    allowed = f"a value, as {target} has one"
+                    raise InputError.of(f"{lines[index]}, {place}", "(empty)", allowed)
+                held.append(value)
             elif field is not None and len(field.dims) > 1 and not isinstance(value, list):
                 entry[leaf] = [value] * sizes.get(field.dims[1], 1)
             else:
                 entry[leaf] = value
         rows.append(row)
     return rows
+
+
+def _by_place(targets: Iterable[str]) -> list[str]:
+    """Return the fields that have columns, the places of each in their order.
+
+    Raises:
+        InputError: a place is left out, or a field has columns with and without a place.
+    """
+    found: dict[str, list[str]] = {}
+    for target in targets:
+        found.setdefault(_plain(target), []).append(target)
+    ordered = []
+    for name, own in found.items():
+        if own != [name]:
+            own = [f"{name}[{place}]" for place in range(len(own))]
+            for odd in sorted({*found[name]}.difference(own)):
+                raise InputError.of("column", odd, "one of " + ", ".join(own))
+        ordered += own
+    return ordered
 
 
 def _plain(target: str) -> str:

@@ -141,3 +141,39 @@ def test_a_sheet_whose_reader_is_missing_is_refused_with_what_pandas_says(tmp_pa
     (tmp_path / "jobs.xls").write_bytes(bytes.fromhex("d0cf11e0a1b11ae1"))
     with pytest.raises(InputError, match=r"a CSV or \.xlsx file.*pandas.*(xlrd|calamine)"):
         read_table(tmp_path / "jobs.xls")
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_columns_of_several_values_count_by_their_number_and_not_by_where_they_stand(turned):
+    columns = COLUMNS | {"upload_delay_edge[1]": "late", "upload_delay_edge[0]": "early"}
+    del columns["upload_delay_edge"]
+    columns = dict(list(columns.items())[:: -1 if turned else 1])
+    frame, preemptive = jobs(early=[1, 2, 3], late=[7, 8, 9]), problem("preemptive")
+    asked = {"edge_servers": 2, "workers": [{"server": 0}]}
+    instance = preemptive.instance_from(frame, columns, **asked)
+    assert instance.upload_delay_edge.tolist() == [[1, 7], [2, 8], [3, 9]]
+    own = frame.rename(columns={"late": "upload_delay_edge[1]"})  # no mapping for this one
+    del columns["upload_delay_edge[1]"]
+    assert (
+        preemptive.instance_from(own, columns, **asked).upload_delay_edge[:, 1] == [7, 8, 9]
+    ).all()
+
+
+@pytest.mark.parametrize(
+    ("columns", "early", "field", "allowed"),
+    [
+        ({"upload_delay_edge[2]": "late"}, [1, 2, 3], "column", "upload_delay_edge[1]"),
+        ({"upload_delay_edge": "late"}, [1, 2, 3], "column", "upload_delay_edge[1]"),
+        ({"upload_delay_edge[1]": "late"}, [1, None, 3], "row 2, upload_delay_edge[0]", "a value"),
+    ],
+)
+def test_a_place_that_is_left_out_does_not_shift_the_values_after_it(
+    columns, early, field, allowed
+):
+    times = {"chunk_time_slow": "slow", "chunk_time_fast": "slow", "upload_delay_cloud": "edge"}
+    columns = times | {"upload_delay_edge[0]": "early"} | columns
+    with pytest.raises(InputError) as refused:
+        problem("preemptive").instance_from(jobs(early=early, late=7), columns, **REST)
+    (found,) = refused.value.problems
+    assert found.field == field
+    assert allowed in found.allowed
