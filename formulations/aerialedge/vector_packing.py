@@ -7,6 +7,7 @@ fraction may be rounded up to the next whole weight.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -104,7 +105,8 @@ class Bin:
 def weights(instance: Instance) -> tuple[Integers, float]:
     """omega_b of every node as whole numbers, and the objective value of one of them.
 
-    Under "lex" a node weighs 1 + C_b^c / (1 + sum C^c), so that the count decides first.
+    Under "lex" a node weighs 1 + C_b^c / (1 + sum C^c), so that the count decides first. Under
+    "cost" six digits after the leading one of the largest cost count, and millionths in any case.
     """
     cores = instance.capacity_units[:, 0]
     if instance.objective == "count":
@@ -114,10 +116,17 @@ def weights(instance: Instance) -> tuple[Integers, float]:
         shares = cores // step
         base = 1 + int(shares.sum())
         return base + shares, 1.0 / base
-    amount = cores if instance.objective == "capacity" else np.rint(instance.node_cost / UNIT)
-    whole = amount.astype(np.int64)
+    unit, whole = UNIT, cores
+    if instance.objective == "cost":
+        unit *= min(1.0, _power_of_ten(float(instance.node_cost.max())))
+        whole = np.rint(instance.node_cost / unit).astype(np.int64)
     step = max(int(np.gcd.reduce(whole)), 1)
-    return whole // step, step * UNIT
+    return whole // step, step * unit
+
+
+def _power_of_ten(amount: float) -> float:
+    """The largest power of ten up to an amount; 1 for nothing."""
+    return 10.0 ** math.floor(math.log10(amount)) if amount > 0 else 1.0
 
 
 def aggregate(instance: Instance, deployment: int) -> VectorPacking:

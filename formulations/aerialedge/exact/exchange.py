@@ -298,7 +298,7 @@ def lightened(
 def lightest_fleet(
     packing: VectorPacking, at_least: float, *, time_limit: float | None = None
 ) -> tuple[float, Integers | None]:
-    """The lightest whole nodes that together have room for all items.
+    """The lightest whole nodes, one at least, that together have room for all items.
 
     The volume bound with whole numbers of nodes and all resources at once: above a bound of the
     relaxation there may be no sum of weights for a while.
@@ -318,6 +318,7 @@ def lightest_fleet(
     demand = packing.number @ packing.least_size
     model.add("room", packing.capacity.T.astype(float) @ nodes >= demand.astype(float))
     model.add("weight", weight >= at_least)
+    model.add("some", nodes.sum() >= 1)  # items without demand need a node, too
     model.minimize(weight)
     solution = solve(model, "highs", time_limit=time_limit)
     bound = at_least if solution.bound is None else max(at_least, solution.bound)

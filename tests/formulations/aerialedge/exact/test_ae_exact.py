@@ -335,3 +335,15 @@ def test_the_bound_over_patterns_is_a_whole_weight() -> None:
     three = Instance.build(demand=[[1.0]] * 3, capacity=[[2.0]] * 3)
     assert relaxation_bound(aggregate(three, 0)) == 2
     assert PROBLEM.bounds["patterns"].compute(three) == 2
+
+
+@pytest.mark.parametrize("method", ["packing", "assignment", "assignment_cpsat", "arc_flow"])
+@pytest.mark.parametrize("costs", [(1.62e-5, 1.58e-5), (3e-9, 1e-9), (2.0, 1.999999)])
+def test_small_costs_of_nodes_count_with_as_many_digits(method: str, costs) -> None:
+    instance = Instance.build(
+        demand=[[1.0]], capacity=[[1.0]] * 2, node_cost=costs, objective="cost"
+    )
+    answer = PROBLEM.solve(method, instance)
+    assert answer.schedule is not None
+    assert answer.schedule.opened.tolist() == [1]
+    assert answer.solution.objective == pytest.approx(costs[1], rel=1e-12)

@@ -108,7 +108,9 @@ def test_whole_nodes_with_room_bound_the_optimum_and_are_the_lightest(case, unde
     expected = min(
         int(fleet @ packing.weight)
         for fleet in map(np.array, product(*(range(n + 1) for n in packing.available)))
-        if (fleet @ packing.capacity >= demand).all() and fleet @ packing.weight >= at_least
+        if fleet.any()
+        and (fleet @ packing.capacity >= demand).all()
+        and fleet @ packing.weight >= at_least
     )
     bound, fleet = lightest_fleet(packing, at_least)
     assert bound == pytest.approx(expected)
@@ -127,6 +129,17 @@ def test_between_a_bound_and_the_next_sum_of_weights_there_is_no_packing() -> No
     assert lightest_fleet(packing, 68.0)[0] == pytest.approx(69)  # two of 2 and one of 3
     assert lightest_fleet(packing, 69.0)[0] == pytest.approx(69)
     assert lightest_fleet(packing, 70.0)[0] == pytest.approx(78)  # two of 3 and one of 2
+
+
+def test_tasks_without_demand_need_a_node() -> None:
+    instance = Instance.build(
+        demand=[[0.0]] * 3, capacity=[[1.0], [2.0]], node_cost=[0.0, 4.0], objective="cost"
+    )
+    packing = aggregate(instance, 0)
+    bound, fleet = lightest_fleet(packing, 0.0)
+    assert (bound, fleet.sum()) == (0.0, 1)
+    bins = pack_into(packing, fleet, np.random.default_rng(0), ENDLESS)
+    assert check(instance, to_schedule(instance, packing, bins, 0), gang=True) == []
 
 
 @given(case=packings())
