@@ -118,7 +118,7 @@ def _decides_nothing(node: Any) -> bool:
 
 def exchange(module: ModuleType, source: str) -> None:
     """Give the functions and constants of a loaded module the meaning that a source gives them."""
-    jit.PLAIN_TURNS = jit.PLAIN_TURNS_IN_ALL = sys.maxsize
+    jit.PLAIN_TURNS = sys.maxsize
     new: dict[str, Any] = {"__name__": module.__name__, "__file__": module.__file__}
     exec(compile(source, str(module.__file__), "exec", dont_inherit=True), new)
     for name, old in list(vars(module).items()):

@@ -35,12 +35,10 @@ from optsched.jit.one_process import held
 Function = TypeVar("Function", bound=Callable[..., Any])
 Result = TypeVar("Result")
 
-PLAIN_TURNS = 400_000
-"""Loop turns of one run as plain Python, before the compiler is called. They take about half a
-second, the compiler takes 1 to 8 seconds for the loops of one algorithm."""
-
-PLAIN_TURNS_IN_ALL = 40 * PLAIN_TURNS
-"""Loop turns of all runs of a thread as plain Python: what compiling costs once."""
+PLAIN_TURNS = 200_000
+"""Loop turns as plain Python of a function before it is compiled, and of all functions before the
+compiler is imported to load what is on disk. Half a second, as these take about, is what compiling
+a function costs, or importing the compiler."""
 
 TURNS_A_LOOK = 256
 """Loop turns from one look at a time limit to the next."""
@@ -87,16 +85,13 @@ class _Clock(threading.local):
     compiling: float = 0.0
     interpreted: float = 0.0
     turns: int = 0
-    """Loop turns as plain Python, what was given up included."""
-    turns_before: int = 0
-    """Those before the outermost watch started."""
+    """Loop turns of the plain run under way."""
     depth: int = 0
     """Of the compiler's calls of itself."""
     since: float = 0.0
     """When the outermost of them began."""
-    watches: int = 0
     most_turns: float | None = None
-    """Value of ``turns`` that ends the plain run under way; None: none is."""
+    """Turns that end it; None: none is under way."""
     latest: float = math.inf
     """Moment on the wall after which whatever is under way is late."""
 
@@ -164,14 +159,10 @@ def stopwatch() -> Iterator[Stopwatch]:
         (True, 0.0)
     """
     watch = Stopwatch()
-    if not _clock.watches:
-        _clock.turns_before = _clock.turns
-    _clock.watches += 1
     began, compiling, interpreted = _working(), _clock.compiling, _clock.interpreted
     try:
         yield watch
     finally:
-        _clock.watches -= 1
         watch.compile_seconds = _clock.compiling - compiling
         watch.interpreted_seconds = _clock.interpreted - interpreted
         watch.seconds = max(0.0, _working() - began)
@@ -198,6 +189,8 @@ def _time_to_compile(parts: int) -> bool:
 class _Way:
     """How loops run in this process."""
 
+    turns: int = 0
+    """Loop turns of all functions as plain Python."""
     compiled: bool | None = None
     """None: as their work and the machine code on disk decide."""
 
@@ -229,6 +222,7 @@ class Dispatcher:
         named = function.__globals__.items()
         self._constants = {name: value for name, value in named if isinstance(value, CONSTANT)}
         self._compiled = False
+        self._turns = 0  # as plain Python, what was given up included
 
     def __call__(self, *args: Any) -> Any:
         if _clock.most_turns is not None:
@@ -255,7 +249,7 @@ class Dispatcher:
         if ready and ("numba" in sys.modules or not _time_to_compile(self._parts)):
             return finished, result
         if not always_plain and _time_to_compile(self._parts):
-            allowed = min(_clock.turns_before + PLAIN_TURNS, PLAIN_TURNS_IN_ALL) - _clock.turns
+            allowed = PLAIN_TURNS - (_Way.turns if ready else self._turns)
             if allowed > 0:
                 finished, result = self._interpret(args, allowed)
         if not (finished or ready) and (always_plain or not _time_to_compile(self._parts)):
@@ -268,7 +262,7 @@ class Dispatcher:
         """Whether it came to its end in time, and its result; else nothing has changed."""
         began, finished = time.perf_counter(), True
         before = [copied(value) for value in args]
-        _clock.most_turns = _clock.turns + turns
+        _clock.turns, _clock.most_turns = 0, turns
         try:
             with np.errstate(all="ignore"):  # as machine code does
                 return True, plain(self._interpretable(*args))
@@ -279,6 +273,8 @@ class Dispatcher:
             return False, None
         finally:
             _clock.most_turns = None
+            self._turns += _clock.turns
+            _Way.turns += _clock.turns
             spent = time.perf_counter() - began
             if finished:
                 _clock.interpreted += spent

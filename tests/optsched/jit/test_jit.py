@@ -6,6 +6,7 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -141,6 +142,22 @@ def count(tmp_path, monkeypatch):
     return counting.count
 
 
+@pytest.fixture
+def other(count, tmp_path, monkeypatch):
+    """The same in another file."""
+    (tmp_path / "beside.py").write_text(LOOP)
+    monkeypatch.delitem(sys.modules, "beside", raising=False)
+    import beside
+
+    return beside.count
+
+
+@pytest.fixture
+def still(monkeypatch):
+    """No time passes for the loops, so that limits are compared with nothing but themselves."""
+    monkeypatch.setattr(jit, "time", SimpleNamespace(perf_counter=lambda: 0.0))
+
+
 def test_a_small_call_runs_without_the_compiler(count, tmp_path):
     total = np.zeros(1, dtype=np.int64)
     with stopwatch() as watch:
@@ -161,27 +178,49 @@ def test_a_long_call_is_given_up_put_back_and_compiled(count):
     assert watch.seconds < watch.compile_seconds
 
 
-def test_which_way_a_call_takes_follows_from_its_loop_turns(count, tmp_path):
+def test_a_function_is_compiled_after_a_stated_number_of_its_loop_turns(count, tmp_path):
+    for turns in (jit.PLAIN_TURNS - 10, 10):
+        with stopwatch() as watch:
+            count(np.zeros(1, dtype=np.int64), turns)
+        assert watch.compile_seconds == 0
     with stopwatch() as watch:
-        count(np.zeros(1, dtype=np.int64), jit.PLAIN_TURNS - 10)
-        count(np.zeros(1, dtype=np.int64), 10)
-    assert watch.compile_seconds == 0
-    with stopwatch() as watch:
-        count(np.zeros(1, dtype=np.int64), jit.PLAIN_TURNS - 10)
-        count(np.zeros(1, dtype=np.int64), 11)
+        count(np.zeros(1, dtype=np.int64), 1)
     assert watch.compile_seconds > 0
     assert (tmp_path / "machine").exists()
 
 
-def test_under_a_limit_too_short_for_the_compiler_a_loop_is_interpreted_to_its_end(count, tmp_path):
-    turns = 2 * jit.PLAIN_TURNS
-    with stopwatch() as watch, jit.limited(0.9 * jit.COMPILE_SECONDS):
-        assert count(np.zeros(1, dtype=np.int64), turns) == turns
+def test_what_one_function_has_run_compiles_no_other(count, other):
+    count(np.zeros(1, dtype=np.int64), jit.PLAIN_TURNS)
+    with stopwatch() as watch:
+        other(np.zeros(1, dtype=np.int64), 10)
+    assert watch.compile_seconds == 0
+
+
+def test_machine_code_on_disk_is_loaded_after_the_work_of_all_functions(count, other, monkeypatch):
+    other.machine(np.zeros(1, dtype=np.int64), 1)
+    monkeypatch.delitem(sys.modules, "numba")
+    monkeypatch.setattr(jit._Way, "turns", 0)
+    monkeypatch.delitem(sys.modules, "beside")
+    from beside import count as again
+
+    with stopwatch() as watch:
+        again(np.zeros(1, dtype=np.int64), 10)
     assert watch.interpreted_seconds > 0
-    assert not (tmp_path / "machine").exists()
-    with stopwatch() as watch:  # the next call without a limit is compiled
-        assert count(np.zeros(1, dtype=np.int64), turns) == turns
+    count(np.zeros(1, dtype=np.int64), jit.PLAIN_TURNS - 10)
+    with stopwatch() as watch:
+        again(np.zeros(1, dtype=np.int64), 1)
     assert watch.interpreted_seconds == 0
+
+
+def test_under_a_limit_too_short_for_the_compiler_a_loop_is_interpreted_to_its_end(
+    count, tmp_path, still
+):
+    turns = 2 * jit.PLAIN_TURNS
+    with jit.limited(0.9 * jit.COMPILE_SECONDS):
+        assert count(np.zeros(1, dtype=np.int64), turns) == turns
+    assert not (tmp_path / "machine").exists()
+    assert count(np.zeros(1, dtype=np.int64), turns) == turns  # without a limit
+    assert (tmp_path / "machine").exists()
 
 
 def test_a_loop_that_goes_on_after_the_limit_is_ended_and_leaves_its_arguments(count):
@@ -231,7 +270,7 @@ def test_an_inner_limit_does_not_outlast_an_outer_one(count):
 
 
 def test_the_compiler_is_given_more_time_for_functions_that_call_others(
-    count, tmp_path, monkeypatch
+    count, tmp_path, monkeypatch, still
 ):
     source = "from counting import count\nfrom optsched.jit import njit_cached\n"
     for k in range(11):
@@ -244,10 +283,10 @@ def test_the_compiler_is_given_more_time_for_functions_that_call_others(
 
     turns, seconds = jit.PLAIN_TURNS + 10, 11.5 * jit.COMPILE_SECONDS_EACH
     assert seconds > jit.COMPILE_SECONDS
-    for loop, interpreted in ((calling.many_10, True), (count, False)):
-        with stopwatch() as watch, jit.limited(seconds):
+    for loop, compiled in ((calling.many_10, False), (count, True)):
+        with jit.limited(seconds):
             loop(np.zeros(1, dtype=np.int64), turns)
-        assert (watch.interpreted_seconds > 0) == interpreted
+        assert (tmp_path / "machine").exists() == compiled
 
 
 def test_a_loop_that_always_runs_plain_ends_at_the_limit_too(count, tmp_path):
