@@ -32,16 +32,16 @@ def gantt(
     runs: Iterable[tuple[int, float, float, int]],
     *,
     rows: Mapping[int, str] | Sequence[str] | None = None,
-    jobs: Mapping[int, str] | Sequence[str] | None = None,
     unit: str = "slots",
 ) -> Axes:
     """Gantt chart: resources from top to bottom, time to the right, a colour per job.
+
+    The legend names the first jobs only.
 
     Args:
         ax: where to draw.
         runs: (row, start, end, job) of every bar.
         rows: what to call the rows.
-        jobs: what to call the jobs in the legend, which names the first of them only.
         unit: of time.
     """
     bars = pd.DataFrame(list(runs), columns=["row", "start", "end", "job"])
@@ -69,7 +69,7 @@ def gantt(
             facecolor=look[job][0],
             hatch=look[job][1],
             edgecolor="white",
-            label=str(jobs[job]) if jobs is not None else f"job {job}",
+            label=f"job {job}",
         )
         for job in shown
     ]

@@ -225,16 +225,16 @@ def _shifts(groups: int, places: Sequence[float]) -> NDArray[np.floating]:
     return (np.arange(groups) - (groups - 1) / 2) * width
 
 
-def ratio_distribution(ax: Axes, frame: pd.DataFrame, group: str = "heuristic") -> Axes:
-    """Share of the instances whose ratio is at most a value, one line per group.
+def ratio_distribution(ax: Axes, frame: pd.DataFrame) -> Axes:
+    """Share of the instances whose ratio is at most a value, one line per heuristic.
 
     The share lies within the band between the curve of the low ends and that of the high ends,
     which are one if all optima are proven. Rows that lack an end are left out; infinite ratios
     count, and are never reached.
     """
     table = frame.dropna(subset=["ratio_low", "ratio_high"])
-    for index, name in enumerate(pd.unique(frame[group])):
-        rows = table[table[group] == name]
+    for index, name in enumerate(pd.unique(frame["heuristic"])):
+        rows = table[table["heuristic"] == name]
         if rows.empty:
             continue
         low = np.sort(rows["ratio_low"].to_numpy(float))
@@ -285,8 +285,8 @@ def performance_profile(ax: Axes, frame: pd.DataFrame) -> Axes:
     return ax
 
 
-def ratio_boxes(ax: Axes, frame: pd.DataFrame, group: str = "heuristic") -> Axes:
-    """Median, quartiles and extremes of the ratios, one box per group.
+def ratio_boxes(ax: Axes, frame: pd.DataFrame) -> Axes:
+    """Median, quartiles and extremes of the ratios, one box per heuristic.
 
     The filled box is of the upper ends. Where some optimum is not proven, a hollow box of the
     lower ends stands above it: the true one lies between. Rows that lack an end, or are infinite,
@@ -295,13 +295,12 @@ def ratio_boxes(ax: Axes, frame: pd.DataFrame, group: str = "heuristic") -> Axes
     Args:
         ax: where to draw.
         frame: rows of ratios, from ``optsched.evaluation.tables.frame``.
-        group: column that makes the boxes.
     """
     table = frame.dropna(subset=["ratio_low", "ratio_high"])
     table = table[np.isfinite(table["ratio_high"].astype(float))]
-    names = list(pd.unique(frame[group]))
+    names = list(pd.unique(frame["heuristic"]))
     for index, name in enumerate(names):
-        rows = table[table[group] == name]
+        rows = table[table["heuristic"] == name]
         low, high = (rows[end].to_numpy(float) for end in ("ratio_low", "ratio_high"))
         if not len(rows):
             continue
