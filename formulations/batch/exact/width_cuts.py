@@ -17,11 +17,13 @@ from itertools import accumulate
 import numpy as np
 
 from formulations.batch.exact.server_cuts import Row, Runs
-from formulations.batch.instance import Floats
+from formulations.batch.instance import Floats, Integers
 from optsched.decomposition.polar_cuts import violated_row
 
 LEAST = 3e-3
 """Violation of a cut that is worth a row, as part of its right-hand side."""
+MOST = 5_000
+"""Choices to look for a row with; lifting makes it hold for all others, too."""
 UNITS = 10_000
 """Units of a right-hand side, in which coefficients are whole, so that sums of them are exact."""
 
@@ -52,8 +54,9 @@ def width_rows(runs: Runs, part: Runs, share: Floats) -> list[Row]:
             worth = np.zeros_like(allowed)
             worth[: len(jobs)] = found
             side = lift(worth, allowed, room)
-            counts = worth[place[there.job], there.workers] / side
-            rows.append((at[counts > 0], counts[counts > 0], 1.0))
+            if (worth[: len(jobs)] * load).sum() > (1.0 + LEAST / 2.0) * side:
+                counts = worth[place[there.job], there.workers] / side
+                rows.append((at[counts > 0], counts[counts > 0], 1.0))
     return rows
 
 
@@ -65,25 +68,44 @@ def violated_worth(load: Floats, room: int) -> Floats | None:
         room: workers of all jobs together.
     """
     job, number = np.nonzero(load)
-    worth = np.zeros_like(load)
+    members = fitting_choices(job, number, room)
 
     def heaviest(weight: Floats) -> tuple[float, Floats]:
         """Return the most that a choice is worth, and the choice."""
-        worth[job, number] = weight
-        best, c = list(accumulate(worth, together, initial=np.zeros(room + 1))), room
-        chosen = np.zeros_like(load)
-        for j in reversed(range(len(load))):
-            some = worth[j, : c + 1]
-            n = int(np.argmax(best[j][c - np.arange(len(some))] + some))
-            chosen[j, n] = 1.0
-            c -= n
-        return float(best[-1][room]), chosen[job, number]
+        worth = members @ weight
+        best = int(worth.argmax())
+        return float(worth[best]), members[best]
 
     row = violated_row(load[job, number], heaviest, least=LEAST)
     if row is None:
         return None
+    worth = np.zeros_like(load)
     worth[job, number] = np.rint(UNITS * row)
     return worth
+
+
+def fitting_choices(job: Integers, number: Integers, room: int) -> Floats:
+    """Return choices of a number of workers for some jobs that fit together, 1 if it is chosen.
+
+    Args:
+        job: of each number, ascending, shape (numbers,).
+        number: workers.
+        room: workers of all jobs together.
+
+    Returns:
+        All choices, or some if they are more than ``MOST``; shape (choices, numbers).
+    """
+    found, left = np.zeros((1, len(job))), np.array([room])
+    for j in np.unique(job):
+        parts = [(found, left)]
+        for k in np.flatnonzero(job == j):
+            more = found[left >= number[k]]
+            more[:, k] = 1.0
+            parts.append((more, left[left >= number[k]] - number[k]))
+        found, left = (np.concatenate(part) for part in zip(*parts, strict=True))
+        step = -(-len(found) // MOST)
+        found, left = found[::step], left[::step]
+    return found
 
 
 def lift(worth: Floats, allowed: Floats, room: int) -> float:

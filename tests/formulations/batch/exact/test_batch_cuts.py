@@ -11,7 +11,7 @@ from scipy.optimize import linprog
 from formulations.batch.domain_reduction import prospects
 from formulations.batch.exact.columns import PooledColumns
 from formulations.batch.exact.server_cuts import Runs, saturate
-from formulations.batch.exact.width_cuts import LEAST, lift, violated_worth, width_rows
+from formulations.batch.exact.width_cuts import LEAST, MOST, lift, violated_worth, width_rows
 from formulations.batch.instance import Instance
 
 
@@ -107,3 +107,22 @@ def test_of_three_jobs_with_two_workers_two_fit_into_five(more: float, rows: int
     for at, counts, side in found:
         assert counts[np.isin(at, np.flatnonzero(wide))].tolist() == [0.5] * 3
         assert side == 1.0
+
+
+def test_no_row_cuts_off_what_fits_if_there_are_more_choices_than_are_looked_at() -> None:
+    jobs = 14
+    assert 2**jobs > MOST
+    instance = Instance.build(
+        worker_capacity=[[jobs]],
+        ps_capacity=[[jobs]],
+        release_slot=[1] * jobs,
+        num_chunks=[1] * jobs,
+        work_slow=[1] * jobs,
+        work_fast=[1] * jobs,
+        upload_delay=[[0]] * jobs,
+    )
+    chosen = prospects(instance)
+    runs = Runs(chosen, *PooledColumns(chosen).schedules)
+    first = runs.take((runs.start == 1) & chosen.choices.fast[runs.choice])
+    assert len(first.start) == jobs
+    assert width_rows(runs, first, np.ones(jobs)) == []
