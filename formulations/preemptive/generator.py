@@ -296,7 +296,7 @@ def _draw(
     ps_server = np.repeat(servers, gpus * options.ps_per_worker)
     rows = jobs if options.delay_model == "job" else 1
     draw = integer_columns if isinstance(columns, list) else integer_table
-    edge = draw(next(own), EDGE_DELAY, rows, len(gpus)).astype(np.float64)
+    edge = draw(next(own), EDGE_DELAY, rows, len(gpus)).astype(np.int8)  # a trace has millions
     cloud = next(own).integers(*CLOUD_DELAY, rows, endpoint=True).astype(np.float64)
     every = first if options.delay_model == "job" else np.zeros(jobs, dtype=np.int64)
     return (

@@ -7,14 +7,15 @@ and chunk times are whole slots the result is a slot schedule.
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
 
 from formulations.preemptive.instance import Instance, Integers, Job
 from heuristics.preemptive.dispatch import Dispatch, greedy
-from heuristics.preemptive.engine.workers import WorkerPool
-from heuristics.preemptive.online_run import OnlineRun, assemble
+from heuristics.preemptive.engine.workers import Runs, WorkerPool
+from heuristics.preemptive.online_run import Decided, Decisions, OnlineRun, assemble
 from heuristics.preemptive.printed_timetable import PrintedTimetable
 from heuristics.preemptive.rules import Margin, PendingRule, Priority, PsPolicy, Rules
 from optsched.errors import InputError
@@ -59,7 +60,7 @@ class OnlineScheduler:
             if rules.printed
             else WorkerPool(workers, residual=rules.priority == "residual")
         )
-        self._arrived: list[tuple[Job, Dispatch]] = []
+        self._decisions = Decisions()
 
     def arrive(self, job: Job) -> Dispatch:
         """Dispatch every chunk of a job, irrevocably.
@@ -68,12 +69,12 @@ class OnlineScheduler:
             InputError: the job was released before one that has already arrived, or may run
                 neither in the cloud nor at the edge.
         """
-        if self._arrived and job.release_time < self._arrived[-1][0].release_time:
+        if job.release_time < self._decisions.now:
             raise InputError.of(
                 f"release_time[{job.id}]", job.release_time, "jobs must arrive in order of release"
             )
         dispatch = self._dispatch(job)
-        self._arrived.append((job, dispatch))
+        self._decisions.add(job, dispatch)
         self._pool.send(
             job,
             dispatch.worker,
@@ -92,18 +93,29 @@ class OnlineScheduler:
         Raises:
             InputError: the jobs that arrived are not numbered 0, 1, ... in some order.
         """
-        arrived = sorted(self._arrived, key=lambda pair: pair[0].id)
-        ids = [job.id for job, _ in arrived]
-        if ids != list(range(len(ids))) or not ids:
-            raise InputError.of("id", ids, "jobs numbered 0, 1, ..., each handed over once")
+        return copy(self).close()
+
+    def close(self) -> OnlineRun:
+        """The run, without what another job would need; as ``finish``, but for good."""
         return assemble(
-            [job for job, _ in arrived],
-            [dispatch for _, dispatch in arrived],
-            self._pool.finish(),
+            self._decided(),
+            self._ran(),
             rules=self._rules,
             parameter_servers=self._system.parameter_servers,
             rng=self._rng,
         )
+
+    def _decided(self) -> Decided:
+        """What was decided, which is let go here."""
+        decided = self._decisions.decided()
+        del self._decisions
+        return decided
+
+    def _ran(self) -> Runs:
+        """What the workers did, who are let go here."""
+        runs = self._pool.finish()
+        del self._pool
+        return runs
 
 
 def _run(instance: Instance, rules: Rules, rng: np.random.Generator) -> OnlineRun:
@@ -112,7 +124,7 @@ def _run(instance: Instance, rules: Rules, rng: np.random.Generator) -> OnlineRu
         scheduler.arrive(job)
         if arrived % TOLD == 0:
             report(arrived, instance.jobs)
-    return scheduler.finish()
+    return scheduler.close()
 
 
 def a_online(

@@ -7,7 +7,7 @@ import numpy as np
 from formulations.preemptive.instance import Instance
 from heuristics.preemptive.dispatch import all_in_cloud
 from heuristics.preemptive.engine.workers import WorkerPool
-from heuristics.preemptive.online_run import OnlineRun, assemble
+from heuristics.preemptive.online_run import Decisions, OnlineRun, assemble
 from heuristics.preemptive.rules import Rules
 from optsched.errors import FieldProblem, InputError
 from optsched.problem.calls import NonNegative
@@ -33,10 +33,12 @@ def all_cloud(
             [FieldProblem(f"upload_delay_cloud[{j}]", np.inf, allowed) for j in barred.tolist()]
         )
     rules = Rules(epsilon=epsilon)
-    jobs = [instance.job(j) for j in range(instance.jobs)]
+    decisions = Decisions()
+    for j in range(instance.jobs):
+        job = instance.job(j)
+        decisions.add(job, all_in_cloud(job, rules))
     return assemble(
-        jobs,
-        [all_in_cloud(job, rules) for job in jobs],
+        decisions.decided(),
         WorkerPool(0, residual=False).finish(),
         rules=rules,
         parameter_servers=instance.parameter_servers,

@@ -242,4 +242,4 @@ def a_online_storage(
     )
     for job in instance.arrivals():
         scheduler.arrive(job)
-    return scheduler.finish()
+    return scheduler.close()

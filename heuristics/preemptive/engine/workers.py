@@ -193,12 +193,14 @@ class WorkerPool:
         for name, need, used in needs:
             table = getattr(self._tables, name)
             if len(table) < need:
-                grown: dict[str, Any] = {name: _grown(table, need, used)}
+                grown: dict[str, Any] = {name: with_room(table, need, used)}
                 self._tables = self._tables._replace(**grown)
 
 
-def _grown(table: Table, need: int, used: int) -> Table:
-    """A table with at least twice as many rows as needed, the first ``used`` copied."""
+def with_room(table: Table, need: int, used: int) -> Table:
+    """The table, or one with twice as many rows as needed, the first ``used`` copied."""
+    if len(table) >= need:
+        return table
     larger = np.empty(2 * need, dtype=table.dtype)
     larger[:used] = table[:used]
     return larger
