@@ -220,7 +220,11 @@ def _add_rest(
 def decode_problem_2_literal(
     instance: Instance, solution: Solution, *, ps_delay_applies: bool = False
 ) -> Schedule:
-    """The schedule a solution of ``problem_2_literal`` stands for."""
+    """The schedule a solution of ``problem_2_literal`` stands for.
+
+    Services while a job does not run are left out, and a job that only they kept out of the cloud
+    is together there.
+    """
     slots = _slots(instance, slow_cloud=False, ps_delay_applies=ps_delay_applies)
     rows = []
     for name, edge in (("y", instance.workers), ("z", instance.parameter_servers)):
@@ -231,10 +235,11 @@ def decode_problem_2_literal(
         job, place, slot = job[running], place[running], slots[at[running]]
         rows.append((job, np.where(place < edge, place, CLOUD), slot, slot + 1))
     (job, worker, start, end), services = rows
+    at_edge = np.concatenate([owner[place != CLOUD] for owner, place, *_ in rows])
     return Schedule.build(
         runs=np.column_stack([job, np.full_like(job, NO_CHUNK), worker, start, end]),
         services=np.column_stack(services),
-        together=solution["zeta"] > 0.5,
+        together=~np.isin(np.arange(instance.jobs), at_edge),
     )
 
 

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from preemptive_cases import examples, instances, worked_example
 
 from formulations.preemptive.check import check, cost
+from formulations.preemptive.instance import Instance
 from formulations.preemptive.problem_2 import problem_2
 from formulations.preemptive.problem_2_4_literal import (
     decode_problem_2_literal,
@@ -49,6 +50,20 @@ def test_problem_4_row_by_row_has_the_optimum_of_the_model_without_what_never_bi
     assert solution.status is shorter.status
     if solution.status is not Status.INFEASIBLE:
         assert solution.objective == pytest.approx(shorter.objective, abs=1e-6)
+
+
+def test_a_job_is_together_in_the_cloud_although_an_idle_server_waits_for_it_at_the_edge():
+    instance = Instance.build(
+        release_time=[0], num_chunks=1, chunk_time_slow=2, upload_delay_edge=[[0]],
+        upload_delay_cloud=2, worker_server=[], ps_server=[0],
+    )  # fmt: skip
+    model = problem_2_literal(instance)
+    model.add("idle", model["z"][0, 0, 0] == 1)
+    solution = solve(model, "cpsat")
+    assert solution["zeta"].tolist() == [0]
+    made = decode_problem_2_literal(instance, solution)
+    assert made.together.tolist() == [True]
+    assert check(instance, made, slotted=True) == []
 
 
 def test_the_worked_example_costs_15_and_its_relaxation_9_2222_row_by_row():
