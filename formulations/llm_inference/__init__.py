@@ -13,7 +13,10 @@ requests that arrive one by one ``online``
 =============================== ===================================================================
 """
 
+from dataclasses import replace
+
 from formulations import STUDIES
+from formulations.common.calendar import Calendar
 from formulations.llm_inference.check import check, completions, cost, latencies
 from formulations.llm_inference.generator import GeneratorOptions, generate
 from formulations.llm_inference.instance import Instance
@@ -35,6 +38,14 @@ _ARRIVALS = Arrivals(
     state=later(_ONLINE, "State"),
     replan=later(_ONLINE, "replan"),
     hidden={"output": ("least_output", "most_output")},
+)
+
+_CALENDAR = Calendar(
+    release=lambda instance: instance.arrival,
+    span=lambda instance: float(instance.output.sum()),
+    moved=lambda instance, slots: replace(instance, arrival=instance.arrival + slots),
+    schedule_type=Schedule,
+    absolute=frozenset({"horizon"}),
 )
 
 PROBLEM = Problem(
@@ -60,6 +71,7 @@ PROBLEM = Problem(
     may_beat=False,  # without the runs that were broken off, a schedule costs the same
     flow_times=latencies,
     arrivals=_ARRIVALS,
+    calendar=_CALENDAR,
     presets=STUDIES / "llm_inference.toml",
 )
 """What ``optsched`` knows of the problem; its heuristics come from an entry point of their own."""

@@ -16,6 +16,7 @@ import numpy as np
 
 from formulations.llm_inference.instance import Instance, Integers
 from formulations.llm_inference.schedule import Schedule
+from optsched.instances.arrays import ranges
 from optsched.problem.violation import Violation
 
 
@@ -37,13 +38,14 @@ def cost(instance: Instance, schedule: Schedule) -> float:
     return float(latencies(instance, schedule).sum())
 
 
-def loads(instance: Instance, schedule: Schedule) -> Integers:
-    """Tokens held in every round from 0 to the last, by all runs."""
-    load = np.zeros(int((schedule.start + schedule.tokens).max(initial=0)), dtype=np.int64)
-    columns = (schedule.request.tolist(), schedule.start.tolist(), schedule.tokens.tolist())
-    for i, start, tokens in zip(*columns, strict=True):
-        load[start : start + tokens] += instance.prompt[i] + np.arange(1, tokens + 1)
-    return load
+def loads(instance: Instance, schedule: Schedule) -> tuple[Integers, Integers]:
+    """The rounds in which something runs, ascending, and the tokens that all runs hold in each."""
+    run, round_ = ranges(schedule.start, schedule.start + schedule.tokens)
+    held = instance.prompt[schedule.request[run]] + round_ - schedule.start[run] + 1
+    rounds, at = np.unique(round_, return_inverse=True)
+    load = np.zeros(len(rounds), dtype=np.int64)
+    np.add.at(load, at, held)
+    return rounds, load
 
 
 def check(instance: Instance, schedule: Schedule, *, restarts: bool = False) -> list[Violation]:
@@ -65,8 +67,11 @@ def check(instance: Instance, schedule: Schedule, *, restarts: bool = False) -> 
         Violation("L1", {"request": int(request[k]), "round": int(start[k])}, float(early[k]))
         for k in np.flatnonzero(early > 0)
     ]
-    over = loads(instance, schedule) - instance.memory
-    found += [Violation("L2", {"round": int(u)}, float(over[u])) for u in np.flatnonzero(over > 0)]
+    rounds, load = loads(instance, schedule)
+    over = load - instance.memory
+    found += [
+        Violation("L2", {"round": int(rounds[u])}, float(over[u])) for u in np.flatnonzero(over > 0)
+    ]
     whole = tokens == most
     complete = np.bincount(request[whole], minlength=instance.requests)
     runs = complete if restarts else np.bincount(request, minlength=instance.requests)

@@ -67,8 +67,9 @@ def replan(instance: Instance, schedule: Schedule, now: float, options: Options)
     free = max(int(first.max()), int((past.start + past.tokens).max(initial=0)))
     columns = Starts(rest, first, free + int(rest.output.sum()) - rest.output)
     load = np.zeros(int(columns.end.max()), dtype=np.int64)
-    held = loads(instance, past)[: len(load)]
-    load[: len(held)] = held
+    rounds, held = loads(instance, past)
+    ahead = rounds < len(load)
+    load[rounds[ahead]] = held[ahead]
     solution = solve(program(columns, instance.memory - load), "highs", options=options)
     if not solution.has_point:
         return Answer(solution)

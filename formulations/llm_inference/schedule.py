@@ -6,7 +6,7 @@ complete.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -68,6 +68,11 @@ class Schedule:
     def restarts(self) -> bool:
         """Whether a request has several runs."""
         return len(np.unique(self.request)) < len(self.request)
+
+    def later(self, slots: Integers) -> Schedule:
+        """Every request served so many rounds later, shape (requests,)."""
+        by = slots[np.minimum(self.request, len(slots) - 1)]
+        return replace(self, start=self.start + by)
 
     @classmethod
     def from_document(cls, document: ScheduleDocument) -> Schedule:

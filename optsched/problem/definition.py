@@ -231,6 +231,8 @@ class Problem:
         }
         for name, entries in near.items():
             object.__setattr__(self, name, entries)
+        if self.construct is not None:
+            object.__setattr__(self, "construct", partial(_constructed, free, self.construct))
 
     def solve(
         self, formulation: str, instance: Any, *, start: Any | None = None, **options: Any
@@ -481,6 +483,11 @@ class Problem:
         except ValidationError as error:
             raise refusal(error) from None
         return {name: getattr(validated, name) for name in options}
+
+
+def _constructed(free: Callable[..., Any], construct: Callable[[Any], Any], instance: Any) -> Any:
+    """What ``construct`` makes, without a calendar; its module is imported now."""
+    return free(construct)(instance)
 
 
 def _changed(entries: Mapping[str, T], change: Callable[[T], T]) -> LazyMapping[T]:

@@ -1,6 +1,7 @@
 """The search over states: optima, bounds at every end, and the cliques that bound it."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -71,7 +72,7 @@ def test_no_schedule_has_two_requests_in_a_row_of_pairs(seed, half):
     rows, used = pair_rows(instance, half), 0
     for starts in itertools.product(range(9), repeat=3):
         made = schedule_of(instance, starts)
-        if loads(instance, made).max() <= instance.memory:
+        if loads(instance, made)[1].max() <= instance.memory:
             use = rows.matrix(np.arange(3), np.array(starts), 1).sum(axis=1)
             used = max(used, int(use.max()))
     assert used <= 1
@@ -116,3 +117,13 @@ def test_an_optimum_of_the_search_is_proven_in_exact_arithmetic_by_the_integer_p
     verdict = check_proof(PROBLEM, instance, proof)
     assert verdict.bound == verdict.cost == cost(instance, answer.schedule)
     assert verdict.violations == []
+
+
+@pytest.mark.parametrize(("later", "optimum"), [((1, 1, 1), 19), ((0, 1, 0), 17)])
+def test_what_is_found_depends_neither_on_dates_nor_on_idle_gaps(later, optimum):
+    arrival = WAITING_HELPS.arrival + np.array(later) * (10**9 - 10)
+    instance = replace(WAITING_HELPS, arrival=arrival)
+    found = PROBLEM.solve("by_states", instance)
+    assert (found.solution.status, found.solution.objective) == ("optimal", optimum)
+    for made in (found.schedule, PROBLEM.construct(instance)):
+        assert check(instance, made) == []
