@@ -45,6 +45,9 @@ Sense = Literal["minimise", "maximise"]
 COST_TOLERANCE = 1e-6
 """Relative difference allowed between a solver's objective and the recomputed cost."""
 
+ROUNDING = 1e-9
+"""Relative distance at which a cost and a proven bound are the same."""
+
 UNPROVEN = (Status.FEASIBLE, Status.NO_SOLUTION, Status.INTERRUPTED)
 """How a solve ends before anything is proven of the optimum."""
 
@@ -333,6 +336,8 @@ class Problem:
         if solution.status is Status.NO_SOLUTION:
             solution = replace(solution, status=Status.FEASIBLE)
         kept = replace(self._of_cost(solution, cost), values={}, checked=True)
+        if kept.bound is not None and abs(cost - kept.bound) <= ROUNDING * max(1.0, abs(cost)):
+            kept = replace(kept, status=Status.OPTIMAL, bound=cost, limit=None)
         return replace(answer, solution=kept, schedule=known)
 
     def run(self, heuristic: str, instance: Any, rng: np.random.Generator) -> Any:

@@ -202,6 +202,12 @@ def test_a_start_that_a_bound_excludes_by_more_than_a_millionth_does_not_count(o
     assert (answer.schedule == SEVEN) is counts
 
 
+def test_a_start_that_meets_a_proven_bound_is_optimal():
+    for status in (Status.NO_SOLUTION, Status.INTERRUPTED):
+        found = ended(status, bound=7.0).solve("told", INSTANCE, start=SEVEN).solution
+        assert (found.status, found.objective, found.bound) == (Status.OPTIMAL, 7.0, 7.0)
+
+
 def test_what_is_made_at_once_is_the_answer_where_neither_solve_nor_start_is_better():
     quick = replace(ended(Status.NO_SOLUTION), construct=lambda instance: TEN)
     assert quick.solve("told", INSTANCE).schedule == TEN
