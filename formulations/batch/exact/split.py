@@ -75,7 +75,7 @@ def split(
     if quick is not None:
         return quick
     model, (wr, ws), (pr, ps) = split_model(chosen, table, penalty)
-    solution = solve(model, "cpsat", options=options)
+    solution = solve(model, "highs", options=options)
     if not solution.has_point:
         dropped = np.zeros(runs, dtype=bool)
         return Split(dropped, np.full(runs, -1), nothing, False)

@@ -13,7 +13,7 @@ from formulations.batch.exact.columns import PooledColumns
 from formulations.batch.exact.improve import Annealing
 from formulations.batch.exact.search import Search, SearchParams
 from formulations.batch.exact.server_cuts import Runs
-from formulations.batch.exact.split import Timetable, split
+from formulations.batch.exact.split import Timetable, split, split_model
 from formulations.batch.exact.width_cuts import width_rows
 from formulations.batch.generator import generate
 from formulations.batch.insertion import Occupancy, inserted, placed_jobs, rows_of, take
@@ -134,6 +134,21 @@ def test_a_run_without_a_place_is_dropped_at_its_price() -> None:
     found = split(chosen, table, np.array([1.0, 3.0]))
     assert found.kept.tolist() == [False, True]
     assert found.proven
+
+
+@given(instance=tiny_instances(), seed=st.integers(0, 999))
+@settings(max_examples=25, deadline=None)
+def test_what_is_dropped_is_worth_what_another_solver_drops(instance: Instance, seed: int) -> None:
+    chosen, rng = prospects(instance, every=True), np.random.default_rng(seed)
+    job = np.flatnonzero(chosen.contested)
+    at = [rng.choice(np.flatnonzero(chosen.choices.job == j)) for j in job.tolist()]
+    choice = np.array(at, dtype=np.int64)
+    table = Timetable(job, choice, chosen.first[choice] + rng.integers(0, 2, len(job)))
+    penalty = rng.integers(1, 4, len(job)).astype(float)
+    found = split(chosen, table, penalty)
+    other = solve(split_model(chosen, table, penalty)[0], "cpsat")
+    assert found.proven
+    assert penalty[found.kept].sum() == other.objective
 
 
 def test_a_run_that_ends_after_all_slots_that_matter_takes_those_there_are() -> None:
