@@ -33,8 +33,8 @@ def one_worker(release: list[float], work: list[float]) -> Instance:
 
 
 def followed(instance: Instance, **options: Any) -> float:
-    """Cost of a schedule that holds."""
-    schedule = reoptimise(PROBLEM, instance, **options)
+    """Cost of a schedule that holds, each plan of which has the time to be made to its end."""
+    schedule = reoptimise(PROBLEM, instance, time_limit=3600.0, **options)
     assert check(instance, schedule) == []
     return cost(instance, schedule)
 
