@@ -36,9 +36,9 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 Result = TypeVar("Result")
 
 PLAIN_TURNS = 200_000
-"""Loop turns as plain Python of a function before it is compiled, and of all functions before the
-compiler is imported to load what is on disk. Half a second, as these take about, is what compiling
-a function costs, or importing the compiler."""
+"""Loop turns that a function runs as plain Python before it is compiled, and all functions together
+before the compiler is imported to load what is on disk. They take about as long, half a second, as
+compiling one function does."""
 
 TURNS_A_LOOK = 256
 """Loop turns from one look at a time limit to the next."""
