@@ -13,7 +13,7 @@ from formulations.preemptive.instance import CLOUD, Floats, Integers, Job
 from formulations.preemptive.schedule import Schedule
 from heuristics.preemptive.dispatch import Dispatch
 from heuristics.preemptive.engine.queues import Table
-from heuristics.preemptive.engine.workers import Runs, with_room
+from heuristics.preemptive.engine.workers import Runs, grown
 from heuristics.preemptive.parameter_servers import assign, running_intervals
 from heuristics.preemptive.rules import Rules
 from optsched.errors import InputError
@@ -119,7 +119,8 @@ class Decisions:
     def add(self, job: Job, dispatch: Dispatch) -> None:
         """Note the decision for the job that arrives."""
         chunks = len(dispatch.worker)
-        self._jobs = with_room(self._jobs, self._size + 1, self._size)
+        if len(self._jobs) == self._size:
+            self._jobs = grown(self._jobs, self._size + 1, self._size)
         self._jobs[self._size] = (
             job.id,
             job.release_time,
@@ -130,7 +131,8 @@ class Decisions:
             dispatch.together,
         )
         self._size += 1
-        self._chunks = with_room(self._chunks, self._end + chunks, self._end)
+        if len(self._chunks) < self._end + chunks:
+            self._chunks = grown(self._chunks, self._end + chunks, self._end)
         rows = self._chunks[self._end : self._end + chunks]
         rows["alpha"] = dispatch.level / chunks
         rows["worker"] = dispatch.worker

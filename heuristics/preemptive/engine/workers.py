@@ -193,14 +193,12 @@ class WorkerPool:
         for name, need, used in needs:
             table = getattr(self._tables, name)
             if len(table) < need:
-                grown: dict[str, Any] = {name: with_room(table, need, used)}
-                self._tables = self._tables._replace(**grown)
+                larger: dict[str, Any] = {name: grown(table, need, used)}
+                self._tables = self._tables._replace(**larger)
 
 
-def with_room(table: Table, need: int, used: int) -> Table:
-    """The table, or one with twice as many rows as needed, the first ``used`` copied."""
-    if len(table) >= need:
-        return table
+def grown(table: Table, need: int, used: int) -> Table:
+    """A table with twice as many rows as needed, the first ``used`` copied."""
     larger = np.empty(2 * need, dtype=table.dtype)
     larger[:used] = table[:used]
     return larger

@@ -1,5 +1,6 @@
 """What holds in every run of A_online, whatever the instance."""
 
+import weakref
 from dataclasses import replace
 from itertools import pairwise
 
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from formulations.preemptive.check import check, cost
 from formulations.preemptive.generator import generate
 from formulations.preemptive.instance import CLOUD, Instance
+from heuristics.preemptive import online_run
 from heuristics.preemptive.a_online import TOLD, OnlineScheduler, System, a_online, a_online_e
 from heuristics.preemptive.online_run import OnlineRun
 from heuristics.preemptive.rules import Rules
@@ -226,6 +228,36 @@ def test_looking_at_the_plan_before_the_last_arrival_changes_nothing(worked_exam
     assert scheduler.finish().job_completion.tolist() == [9, 7]
     scheduler.arrive(third)
     assert scheduler.finish().job_completion.tolist() == [9, 7, 5]
+
+
+def test_jobs_numbered_against_their_order_of_arrival_run_as_they_would(rng):
+    drawn = generate(rng, jobs=30, servers=6)
+    instance = replace(drawn, release_time=np.arange(30.0), jobs_document=None)
+    run = run_of(instance)
+    backwards = run_of(instance.select_jobs(np.arange(30)[::-1]))
+    assert run.preemptions == backwards.preemptions
+    assert run.job_completion.tolist() == backwards.job_completion[::-1].tolist()
+    for column in ("alpha", "dispatch", "completion"):
+        ends = np.cumsum(run.num_chunks)[:-1]
+        jobs = np.split(getattr(run, column), ends)[::-1]
+        assert np.concatenate(jobs).tolist() == getattr(backwards, column).tolist()
+
+
+def test_what_workers_kept_is_let_go_before_millions_of_runs_are_put_in_order(
+    worked_example, rng, monkeypatch
+):
+    scheduler = OnlineScheduler(System.of(worked_example), Rules(), rng)
+    for job in worked_example.arrivals():
+        scheduler.arrive(job)
+    tables = weakref.ref(scheduler._pool._tables.runs)
+    kept = []
+    in_order = online_run._in_order
+    monkeypatch.setattr(
+        online_run, "_in_order", lambda runs: kept.append(tables() is None) or in_order(runs)
+    )
+    looked_at, closed = scheduler.finish(), scheduler.close()
+    assert kept == [False, True]
+    assert looked_at.run_start.tolist() == closed.run_start.tolist()
 
 
 @pytest.mark.parametrize("variant", [{}, {"edge_only": True}, {"no_spill": True}])
