@@ -5,8 +5,9 @@ _TREND = (
     "like: it falls in every step under every cloud"
 )
 _LOWEST = (
-    "below the paper's three rivals in all instances under every cloud; FIFO by earliest "
-    "completion, and sending every job to the cloud, are below A_online in all"
+    "below the paper's three rivals in all instances with an unlimited cloud, and in most with a "
+    "limited one; FIFO by earliest completion, and sending every job to the cloud, are below "
+    "A_online in all"
 )
 _LOWEST_CONTENDED = (
     "with the unlimited cloud DRF alone is ahead anywhere, with a limit it is in most instances; "
@@ -14,12 +15,12 @@ _LOWEST_CONTENDED = (
 )
 _PREEMPTIVE = (
     "hangs on the cloud: with 200 or 500 workers there, which Preemptive shares with A_online, it "
-    "is better in all instances, with an unlimited one, where nothing need be preempted, in few"
+    "is better in all instances, with an unlimited one, where nothing need be preempted, in half "
+    "at most"
 )
 _PREEMPTIVE_CONTENDED = (
-    "fails under one interpretation alone, an unlimited cloud and gangs no wider than a server's "
-    "own workers; spread over servers, or with a limited cloud, Preemptive is better in all "
-    "instances"
+    "with an unlimited cloud and gangs no wider than a server's own workers, Preemptive is better "
+    "in a part of the instances; spread over servers, or with a limited cloud, in all"
 )
 _A_ONLINE = (
     "holds with an unlimited cloud and gangs no wider than a server's own workers; spread gangs "
@@ -49,7 +50,7 @@ REMARKS = {
     "figure_5_trend": "the paper contradicts itself: the larger F, the larger the objective, and "
     "two sentences on the smaller; F decides nothing with an unlimited cloud; with a limited one "
     "the total is less where F is tiny (1e-9, in a test), and the same from 0.01 on: one job then "
-    "makes its server dearer than what a job is worth",
+    "makes its server cost more than what a job is worth",
     "figure_6_trend": _TREND,
     "figure_7_preemptive": _PREEMPTIVE,
     "figure_8_preemptive": _PREEMPTIVE,
