@@ -111,5 +111,7 @@ def test_few_requests_are_the_first_of_many_and_predictions_change_nothing_else(
         assert (other.least_output <= few.output).all()
         assert (few.output <= other.most_output).all()
     assert np.array_equal(other.most_output, other.memory - other.prompt)
+    assert not few.predicted_least.any()  # a search for bad instances leaves them as they are
+    assert not few.predicted_most.any()
     exact = drawn(4, requests=5, predictions="interval", error=0.0)
     assert np.array_equal(exact.least_output, exact.most_output)
