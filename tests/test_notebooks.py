@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import nbformat
+import numpy as np
 import pytest
 from nbclient import NotebookClient
 
@@ -32,3 +33,13 @@ def test_a_papers_notebook_is_short_and_names_blocks_by_the_papers_numbers(path:
     assert len(named) >= 2
     for number in named:
         assert problem(path.stem).equation(number).number == number
+
+
+def test_the_notebook_of_llm_inference_is_short_and_states_the_blocks_of_the_program() -> None:
+    (path,) = (path for path in NOTEBOOKS if path.stem == "llm_inference")
+    cells = nbformat.read(path, as_version=4).cells
+    assert len(cells) <= 15
+    code = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
+    llm = problem("llm_inference")
+    model = llm.formulations["hindsight"].build(llm.generate(np.random.default_rng(0), requests=2))
+    assert set(re.findall(r'model.add\("(\w+)"', code)) == set(model.blocks)

@@ -135,7 +135,7 @@ def _spread(tried: NDArray[np.integer], most: int | None) -> list[int]:
     """At most so many of them, spread evenly."""
     if most is not None and len(tried) > most:
         tried = tried[np.linspace(0, len(tried) - 1, most).round().astype(np.int64)]
-    return tried.tolist()
+    return [int(one) for one in tried]
 
 
 def _rng(seed: int) -> np.random.Generator:
