@@ -23,7 +23,7 @@ from formulations.preemptive.exact.components import Component, components
 from formulations.preemptive.instance import Floats, Instance, Integers, whole_slots
 from optsched.errors import InputError
 from optsched.jit import stopwatch
-from optsched.parallel.local import Executor, Serial, drain
+from optsched.parallel.local import Executor, drain
 from optsched.problem import Bound
 
 STEPS = 300
@@ -183,6 +183,7 @@ def price(
     Raises:
         InputError: fewer than one step, or a time limit below zero.
         RuntimeError: a process failed.
+        TimeoutError: under a limit, there was no time for machine code.
     """
     if steps < 1:
         raise InputError.of("steps", steps, "an integer >= 1")
@@ -190,18 +191,21 @@ def price(
         raise InputError.of("time_limit", time_limit, "a number of seconds >= 0")
     cut = components(instance, slotted=slotted, by_server=by_server)
     here = stop if executor is None else None  # it goes into no other process
-    executor = executor or Serial()
+    at_a_time = 1 if executor is None else executor.size()
     left = math.inf if time_limit is None else time_limit
-    share = left * min(executor.size(), len(cut)) / len(cut)
+    share = left * min(at_a_time, len(cut)) / len(cut)
     priced: dict[int, PricedComponent] = {}
     # the largest first, so that none is waited for at the end
     largest = sorted(range(len(cut)), key=lambda i: -len(cut[i].jobs))
     tasks = deque((i, cut[i], steps, share, here) for i in largest)
-    for batch in drain(_improved, tasks, executor):
-        for finished in batch:
-            if finished.value is None:
-                raise RuntimeError(f"pricing failed: {finished.error}")
-            priced[finished.task[0]] = finished.value
+    if executor is None:
+        priced = {task[0]: _improved(task) for task in tasks}
+    else:
+        for batch in drain(_improved, tasks, executor):
+            for finished in batch:
+                if finished.value is None:
+                    raise RuntimeError(f"pricing failed: {finished.error}")
+                priced[finished.task[0]] = finished.value
     return PriceProof(slotted, cut, [priced[i] for i in range(len(cut))])
 
 

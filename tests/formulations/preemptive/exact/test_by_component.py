@@ -14,6 +14,7 @@ from formulations.preemptive import PROBLEM
 from formulations.preemptive.check import check, cost
 from formulations.preemptive.decode import in_turn
 from formulations.preemptive.exact import by_component as module
+from formulations.preemptive.exact import lagrangian
 from formulations.preemptive.exact.completion_fixing import CompletionFixing
 from formulations.preemptive.generator import generate
 from formulations.preemptive.instance import Instance
@@ -109,7 +110,7 @@ def test_where_prices_have_no_time_for_machine_code_there_is_the_start_or_one_jo
 ) -> None:
     instance = instance_of()
     best = PROBLEM.solve("problem_2_compact", instance)
-    monkeypatch.setattr(module, "price", late)
+    monkeypatch.setattr(lagrangian, "improve", late)
     turns = cost(instance, in_turn(instance))
     nothing = PROBLEM.solve("by_market", instance).solution
     assert (nothing.status, nothing.bound) == (Status.FEASIBLE, None)
