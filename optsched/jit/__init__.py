@@ -7,7 +7,17 @@ from optsched.jit.dispatcher import (
     limit_left,
     limited,
     njit_cached,
+    njit_rows,
     stopwatch,
 )
 
-__all__ = ["Stopwatch", "always", "continued", "limit_left", "limited", "njit_cached", "stopwatch"]
+__all__ = [
+    "Stopwatch",
+    "always",
+    "continued",
+    "limit_left",
+    "limited",
+    "njit_cached",
+    "njit_rows",
+    "stopwatch",
+]

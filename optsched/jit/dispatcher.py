@@ -21,15 +21,23 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, cached_property
-from importlib.metadata import version
 from pathlib import Path
-from types import FunctionType, ModuleType
+from types import FunctionType
 from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from optsched.jit.alone import alone
-from optsched.jit.interpreting import copied, file_digest, interruptible, plain, put_back
+from optsched.jit.ingredients import CONSTANT, ingredients
+from optsched.jit.interpreting import (
+    Turns,
+    copied,
+    countable,
+    in_rows,
+    plain,
+    put_back,
+    write_rows,
+)
 from optsched.jit.one_process import held
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -49,9 +57,6 @@ COMPILE_SECONDS = 10.0
 COMPILE_SECONDS_EACH = 1.0
 """The same for each function that it compiles, if they are many."""
 
-CONSTANT = bool, int, float, str, tuple
-"""What a module may name for machine code to be made of."""
-
 _building = threading.RLock()
 """Held while compiled functions come to know those that they call, the compiler's import within."""
 
@@ -66,6 +71,15 @@ def njit_cached(function: Function) -> Function:
     functions, classes and modules that it can name, and the constants of its module.
     """
     return cast(Function, Dispatcher(function))
+
+
+def njit_rows(function: Function) -> Function:
+    """The same for a function that takes of its tables of records single rows only.
+
+    As plain Python it then works on Python's own numbers, which is several times faster; columns
+    and slices of these tables are not there.
+    """
+    return cast(Function, Dispatcher(function, rows=True))
 
 
 @dataclass
@@ -84,14 +98,12 @@ class _Clock(threading.local):
 
     compiling: float = 0.0
     interpreted: float = 0.0
-    turns: int = 0
-    """Loop turns of the plain run under way."""
     depth: int = 0
     """Of the compiler's calls of itself."""
     since: float = 0.0
     """When the outermost of them began."""
-    most_turns: float | None = None
-    """Turns that end it; None: none is under way."""
+    runs_plain: bool = False
+    """Whether a plain run is under way."""
     latest: float = math.inf
     """Moment on the wall after which whatever is under way is late."""
 
@@ -172,12 +184,28 @@ class _LateError(BaseException):
     """Interpreting takes too long."""
 
 
-def _count_turn() -> None:
-    _clock.turns += 1
-    if _clock.turns > cast(float, _clock.most_turns):
-        raise _LateError
-    if _clock.turns % TURNS_A_LOOK == 0 and time.perf_counter() > _clock.latest:
-        raise _LateError
+class _PlainRun(threading.local):
+    """What the plain runs of a thread have in common."""
+
+    def __init__(self) -> None:
+        self.turns = Turns(self._look)
+        self.most: float = 0
+        """Turns that end the run."""
+        self.functions: dict[Dispatcher, Any] = {}
+        """What functions run as; they count their turns in ``turns``."""
+
+    def start(self, most: float) -> None:
+        """Begin to count."""
+        self.most = most
+        self.turns.done, self.turns.stop = 0, min(most, TURNS_A_LOOK)
+
+    def _look(self) -> None:
+        if self.turns.done > self.most or time.perf_counter() > _clock.latest:
+            raise _LateError
+        self.turns.stop = min(self.most, self.turns.done + TURNS_A_LOOK)
+
+
+_plain_run = _PlainRun()
 
 
 def _time_to_compile(parts: int) -> bool:
@@ -215,18 +243,21 @@ class _Held:
 class Dispatcher:
     """A function with two ways to run it; which one a call takes changes nothing but its time."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], *, rows: bool = False) -> None:
         functools.update_wrapper(self, function)
         self.py_func = cast(FunctionType, function)
-        self.digest = hashlib.sha256("\n".join(_ingredients(function)).encode()).hexdigest()
+        self._rows = rows
+        self.digest = hashlib.sha256(
+            "\n".join(ingredients(function, Dispatcher)).encode()
+        ).hexdigest()
         named = function.__globals__.items()
         self._constants = {name: value for name, value in named if isinstance(value, CONSTANT)}
         self._compiled = False
         self._turns = 0  # as plain Python, what was given up included
 
     def __call__(self, *args: Any) -> Any:
-        if _clock.most_turns is not None:
-            return self._interpretable(*args)  # it is called by one that is interpreted
+        if _clock.runs_plain:
+            return self.as_plain(*args)  # it is called by one that is interpreted
         if not self._compiled or _Way.compiled is False:
             finished, result = self._tried(args)
             if finished:
@@ -242,7 +273,7 @@ class Dispatcher:
             TimeoutError: under a limit, it is needed and would not come to its end.
         """
         finished, result, always_plain = False, None, _Way.compiled is False
-        if self._interpretable is None or _Way.compiled:
+        if self._countable is None or _Way.compiled:
             return finished, result
         ready = self._on_disk and not always_plain
         # to load numba takes as long as small work does as plain Python
@@ -261,20 +292,23 @@ class Dispatcher:
     def _interpret(self, args: tuple[Any, ...], turns: float) -> tuple[bool, Any]:
         """Whether it came to its end in time, and its result; else nothing has changed."""
         began, finished = time.perf_counter(), True
-        before = [copied(value) for value in args]
-        _clock.turns, _clock.most_turns = 0, turns
+        given = in_rows(args) if self._rows else args
+        before = copied(given)
+        _plain_run.start(turns)
+        _clock.runs_plain = True
         try:
             with np.errstate(all="ignore"):  # as machine code does
-                return True, plain(self._interpretable(*args))
+                result = plain(self.as_plain(*given))
+            write_rows(given)
+            return True, result
         except _LateError:
             finished = False
-            for value, saved in zip(args, before, strict=True):
-                put_back(value, saved)
+            put_back(given, before)
             return False, None
         finally:
-            _clock.most_turns = None
-            self._turns += _clock.turns
-            _Way.turns += _clock.turns
+            _clock.runs_plain = False
+            self._turns += _plain_run.turns.done
+            _Way.turns += _plain_run.turns.done
             spent = time.perf_counter() - began
             if finished:
                 _clock.interpreted += spent
@@ -347,13 +381,18 @@ class Dispatcher:
         return compile_or_wait
 
     @cached_property
+    def _called(self) -> dict[str, Dispatcher]:
+        """The functions to be compiled that it calls, by their names in its module."""
+        code, names = self.py_func.__code__, self.py_func.__globals__
+        called = ((name, names.get(name)) for name in code.co_names)
+        return {name: one for name, one in called if isinstance(one, Dispatcher)}
+
+    @cached_property
     def _parts(self) -> int:
         """Functions to be compiled for it: itself, what it calls, what that calls."""
         parts, ahead = {self}, [self]
         while ahead:
-            function = ahead.pop().py_func
-            called = (function.__globals__.get(name) for name in function.__code__.co_names)
-            more = {one for one in called if isinstance(one, Dispatcher)} - parts
+            more = set(ahead.pop()._called.values()) - parts
             parts |= more
             ahead.extend(more)
         return len(parts)
@@ -369,8 +408,22 @@ class Dispatcher:
         return any(self._folder.glob(f"**/*{self.py_func.__name__}-*.nbi"))
 
     @cached_property
-    def _interpretable(self) -> Any:
-        return interruptible(self.py_func, _count_turn)
+    def _countable(self) -> Any:
+        return countable(self.py_func, list(self._called))
+
+    @property
+    def as_plain(self) -> Any:
+        """The plain function in this thread, which calls plain functions directly."""
+        functions = _plain_run.functions
+        if self not in functions:
+            made = self._countable(_plain_run.turns, *self._called.values())
+            made.__defaults__ = self.py_func.__defaults__
+            functions[self] = made  # before those that it calls, which may call it
+            cells = made.__closure__ or ()
+            for name, cell in zip(made.__code__.co_freevars, cells, strict=True):
+                if name in self._called:
+                    cell.cell_contents = self._called[name].as_plain
+        return functions[self]
 
 
 def _in(names: dict[str, Any], function: FunctionType) -> FunctionType:
@@ -420,49 +473,3 @@ def _numba() -> Any:
     register: Any = event.register
     register("numba:compiler_lock", Listener())
     return numba
-
-
-def _ingredients(function: Callable[..., Any]) -> Iterator[str]:
-    """What the machine code of a function depends on; numba itself looks at its file only."""
-    yield _numba_version()
-    yield file_digest(function.__code__.co_filename)
-    for name, value in sorted(function.__globals__.items(), key=lambda item: item[0]):
-        if isinstance(value, Dispatcher):
-            yield value.digest
-        elif isinstance(value, type | ModuleType):
-            yield from _classes({name: value}, set())
-        elif not name.startswith("__"):
-            yield f"{name} = {_constant(value)}"
-
-
-def _classes(named: dict[str, Any], seen: set[str]) -> Iterator[str]:
-    """Digests of the files of classes and modules, and of those that named tuples may hold.
-
-    Machine code has the order of a named tuple's fields in it, of which numba knows the class's
-    name and the fields' types.
-    """
-    for _, value in sorted(named.items(), key=lambda item: item[0]):
-        if not isinstance(value, type | ModuleType):
-            continue
-        of = value.__name__ if isinstance(value, ModuleType) else value.__module__
-        if of in seen:
-            continue
-        module = sys.modules.get(of)
-        yield file_digest(getattr(module, "__file__", None) or "")
-        if hasattr(value, "_fields"):
-            seen.add(of)
-            yield from _classes(vars(module), seen)
-
-
-def _constant(value: Any) -> str:
-    """A value that machine code may have in it; "" for what it cannot."""
-    if isinstance(value, tuple):
-        return ", ".join(map(_constant, value))
-    if isinstance(value, np.ndarray):
-        return f"{value.dtype!r} {value.shape} {value.tobytes().hex()}"
-    return repr(value) if isinstance(value, (*CONSTANT, np.generic, np.dtype)) else ""
-
-
-@cache
-def _numba_version() -> str:
-    return version("numba")

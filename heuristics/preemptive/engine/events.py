@@ -23,7 +23,7 @@ from heuristics.preemptive.engine.queues import (
     settle,
 )
 from heuristics.preemptive.engine.ties import TIE, slack
-from optsched.jit import njit_cached
+from optsched.jit import njit_cached, njit_rows
 
 DO, LOOK, TELL = 0, 1, 2
 """What time leaves behind as it passes: a worker's runs and new state, nothing, or its runs."""
@@ -226,7 +226,7 @@ def copy(tables: Tables, x: int, keeps: int) -> int:
     return row
 
 
-@njit_cached
+@njit_rows
 def tell_all(tables: Tables) -> None:
     """Append the runs that workers will do if nothing else arrives."""
     for x in range(len(tables.workers) - 1):

@@ -11,7 +11,7 @@ from heuristics.preemptive.engine.events import LOOK, advance, catch_up, copy, i
 from heuristics.preemptive.engine.queues import NONE, Table, Tables, waiting
 from heuristics.preemptive.engine.sending import send, withdraw
 from heuristics.preemptive.engine.ties import TIE
-from optsched.jit import njit_cached
+from optsched.jit import njit_cached, njit_rows
 
 SURFACED = 8
 """Workers after which the surface of the water is computed anew."""
@@ -38,7 +38,7 @@ def pending(tables: Tables, x: int, moment: float, now: float, key: float) -> tu
     return before, behind
 
 
-@njit_cached
+@njit_rows
 def least_levels(
     tables: Tables, workers: Table, delay: Table, now: float, chunk_time: float, key: float
 ) -> Table:
@@ -55,7 +55,7 @@ def least_levels(
     return levels
 
 
-@njit_cached
+@njit_rows
 def look_closely(
     tables: Tables,
     workers: Table,
@@ -113,7 +113,7 @@ def planned_flow(tables: Tables, x: int, now: float) -> float:
     return advance(tables, copy(tables, x, LOOK), np.inf, now)
 
 
-@njit_cached
+@njit_rows
 def fill_exactly(
     tables: Tables,
     workers: Table,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from heuristics.preemptive.engine.events import catch_up
 from heuristics.preemptive.engine.queues import NONE, Record, Table, Tables, free_block, new_block
-from optsched.jit import njit_cached
+from optsched.jit import njit_cached, njit_rows
 
 LONG = 32
 """Blocks under way from which on a worker catches up when something is sent to it."""
@@ -76,7 +76,7 @@ def withdraw(tables: Tables, x: int, block: int) -> None:
     free_block(tables, w, block)
 
 
-@njit_cached
+@njit_rows
 def dispatch_chunks(
     tables: Tables,
     worker: Table,
