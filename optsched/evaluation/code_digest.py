@@ -10,7 +10,7 @@ import functools
 import hashlib
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -99,17 +99,19 @@ _CONTENT: dict[tuple[str, int, int], str] = {}
 """Digests of files by path, time of change and size."""
 
 
-def _scripts(folder: str) -> Iterator[str]:
-    """Yield the ``.py`` files below a folder, but not below a hidden one or an environment."""
+def _scripts(folder: str) -> list[str]:
+    """The ``.py`` files below a folder, but not below a hidden one or an environment."""
     try:
         with os.scandir(folder) as there:
-            entries = sorted(there, key=lambda entry: entry.name)
+            entries = {entry.name: entry for entry in there}
     except OSError:  # a folder that must not be read
-        return
-    if any(entry.name == "pyvenv.cfg" for entry in entries):
-        return
-    folders = [entry for entry in entries if entry.is_dir()]
-    yield from (one.path for one in entries if one.name.endswith(".py") and one not in folders)
-    for one in folders:
-        if not (one.name.startswith(".") or one.name == "__pycache__" or one.is_symlink()):
-            yield from _scripts(one.path)
+        return []
+    if "pyvenv.cfg" in entries:
+        return []
+    names = sorted(entries)
+    folders = [name for name in names if entries[name].is_dir()]
+    scripts = [entries[name].path for name in names if name.endswith(".py") and name not in folders]
+    for name in folders:
+        if not (name.startswith(".") or name == "__pycache__" or entries[name].is_symlink()):
+            scripts += _scripts(entries[name].path)
+    return scripts

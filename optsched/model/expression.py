@@ -8,12 +8,12 @@ costs a few array operations however many variables it has.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from optsched.errors import ModelError, NoMeaningError
@@ -23,6 +23,9 @@ from optsched.model.terms import Floats as Floats
 from optsched.model.terms import Shape as Shape
 from optsched.model.terms import Terms as Terms
 from optsched.model.terms import gathered, multiplied
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
 
 LARGEST_INDEX = 2**31 - 1
 """Columns, rows and nonzeros are counted in 32 bits, as the solvers count them."""
@@ -146,7 +149,7 @@ class Expression(NumpyLike["Expression"]):
     def __matmul__(self, other: Any) -> Expression:
         """``x @ b`` for a vector or a (numpy or scipy.sparse) matrix of numbers ``b``."""
         matrix = _matrix(other)
-        if not sp.issparse(matrix) and (matrix.ndim > 2 or self.ndim > 2):
+        if isinstance(matrix, np.ndarray) and (matrix.ndim > 2 or self.ndim > 2):
             return self._call(np.matmul, matrix)
         if not (
             self.ndim
@@ -157,15 +160,17 @@ class Expression(NumpyLike["Expression"]):
         if matrix.ndim == 1:
             product: Expression = self * matrix
             return product.sum(axis=-1)
-        factor = matrix.T if isinstance(matrix, np.ndarray) else sp.csr_array(matrix.T)
+        factor = matrix.T if isinstance(matrix, np.ndarray) else matrix.T.tocsr()
         if self.ndim == 2:
+            import scipy.sparse as sp
+
             factor = sp.kron(sp.eye_array(self.shape[0]), factor, format="csr")
         return self._transformed(factor, (*self.shape[:-1], matrix.shape[1]))
 
     def __rmatmul__(self, other: Any) -> Expression:
         """``A @ x`` for a vector or a (numpy or scipy.sparse) matrix of numbers ``A``."""
         matrix = _matrix(other)
-        if not sp.issparse(matrix) and (matrix.ndim > 2 or self.ndim > 2):
+        if isinstance(matrix, np.ndarray) and (matrix.ndim > 2 or self.ndim > 2):
             return self._call(np.matmul, matrix, left=True)
         if not (
             self.ndim in (1, 2) and matrix.ndim in (1, 2) and matrix.shape[-1] == self.shape[0]
@@ -173,6 +178,8 @@ class Expression(NumpyLike["Expression"]):
             raise ModelError(f"@ does not fit shapes {matrix.shape} and {self.shape}")
         factor = matrix if matrix.ndim == 2 else matrix[None, :]
         if self.ndim == 2:
+            import scipy.sparse as sp
+
             factor = sp.kron(factor, sp.eye_array(self.shape[1]), format="csr")
         return self._transformed(factor, (*matrix.shape[:-1], *self.shape[1:]))
 
@@ -404,10 +411,10 @@ def _number(operation: str, value: ArrayLike) -> Floats:
 
 def _matrix(value: Any) -> Any:
     """A numpy array, or a sparse matrix in rows."""
-    if not sp.issparse(value):
+    loaded: Any = sys.modules.get("scipy.sparse")  # without which no value is sparse
+    if loaded is None or not loaded.issparse(value):
         return _number("@", value)
-    sparse: Any = value
-    return sp.csr_array(sparse, dtype=np.float64) if sparse.ndim == 2 else sparse.toarray()
+    return loaded.csr_array(value, dtype=np.float64) if value.ndim == 2 else value.toarray()
 
 
 def _spread(value: Floats, shape: Shape) -> Floats:

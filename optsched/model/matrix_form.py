@@ -6,10 +6,9 @@ import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from optsched.errors import ModelError
@@ -19,6 +18,9 @@ from optsched.model.labels import Labels
 from optsched.model.ranges import NOISE
 from optsched.model.terms import FEW, Coefficients, added_up
 from optsched.model.variables import column_name
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
 
 EVERY_PART = frozenset({"cost", "offset", "rows", "columns", "matrix"})
 """The part of a compiled model that can change while its structure stays."""
@@ -201,6 +203,8 @@ def assemble(relations: list[Relation], columns: int) -> Rows:
         at = end
     held: sp.csc_array | Coefficients
     if count > FEW:
+        import scipy.sparse as sp
+
         held = sp.csc_array((value, (row, column)), shape=(rows, columns))
     else:
         held = added_up(value, row, column, rows, columns)

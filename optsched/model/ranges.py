@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from optsched.errors import ModelError
 from optsched.model.expression import Expression, Floats
 from optsched.model.terms import Coefficients, added_up
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
 
 _INTEGRALITY = 1e-6  # a bound of an integer this close to a whole number is taken for it
 NOISE = 1e-13

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
 
 Floats = NDArray[np.float64]
 Columns = NDArray[np.int32]
@@ -90,6 +92,8 @@ def gathered(terms: Terms, flat: NDArray[np.int32], size: int) -> Terms:
 def multiplied(matrix: sp.csr_array | Floats, terms: Terms) -> Terms:
     """Terms of ``matrix @ expression``, the matrix dense or sparse."""
     if terms.entries is not None:
+        import scipy.sparse as sp
+
         entries, columns, weights = terms.spelled_out()
         width = int(columns.max(initial=-1)) + 1
         inner = sp.csr_array((weights, (entries, columns)), shape=(matrix.shape[1], width))
@@ -130,6 +134,8 @@ class Coefficients(NamedTuple):
 
     def matrix(self) -> sp.csr_array:
         """Scipy's, over the same arrays."""
+        import scipy.sparse as sp
+
         shape = (len(self.indptr) - 1, self.columns)
         return sp.csr_array((self.data, self.indices, self.indptr), shape=shape)
 
@@ -143,6 +149,8 @@ def added_up(
 ) -> Coefficients:
     """The matrix of some terms, those of one place added up."""
     if len(row) > FEW:
+        import scipy.sparse as sp
+
         matrix = sp.csr_array((value, (row, column)), shape=(rows, columns))
         return Coefficients(matrix.data, matrix.indices, matrix.indptr, columns)
     order = np.lexsort((column, row))

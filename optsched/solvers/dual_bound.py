@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import scipy.sparse as sp
 
 from optsched.model.expression import Floats
 from optsched.model.matrix_form import MatrixForm, Rows
@@ -49,6 +48,8 @@ def dual_bound(compiled: MatrixForm, duals: Floats, value: float) -> float | Non
 
     worst = sign * (value - compiled.offset)
     cutoff = worst + 1.0 + abs(worst)
+    import scipy.sparse as sp
+
     limit = Rows(
         sp.csr_array(sp.vstack([rows.matrix, sp.csr_array(cost[None, :])])),
         np.append(rows.lower, -np.inf),

@@ -6,7 +6,6 @@ import math
 from dataclasses import replace
 
 import numpy as np
-import scipy.sparse as sp
 
 from optsched.errors import UnsupportedError
 from optsched.model.expression import Floats
@@ -209,6 +208,8 @@ def gap_needs_constant(compiled: MatrixForm, options: Options) -> bool:
 
 def with_constant(compiled: MatrixForm) -> MatrixForm:
     """The model with its objective's constant as the cost of a last column fixed at 1."""
+    import scipy.sparse as sp
+
     rows = compiled.rows
     wider = sp.csr_array(
         (rows.matrix.data, rows.matrix.indices, rows.matrix.indptr),

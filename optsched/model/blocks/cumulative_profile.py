@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from optsched.errors import ModelError
@@ -167,6 +166,8 @@ class CumulativeProfile(Block):
                 indicator(model, self.presence, row, name=f"{name}:{word}")
             else:
                 model.add(f"{name}:{word}", row)
+        import scipy.sparse as sp
+
         column, age = _numbered(np.maximum(0, duration))
         asked = self.demand[task[column], age]
         busy = asked > 0

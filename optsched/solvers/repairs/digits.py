@@ -13,7 +13,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from optsched.model.matrix_form import MatrixForm, Rows
@@ -163,6 +162,8 @@ class _Digits:
 
     def added_to(self, form: MatrixForm, replaced: NDArray[np.intp]) -> MatrixForm:
         """The model with these rows in the place of those replaced."""
+        import scipy.sparse as sp
+
         columns = len(self.lower)
         row, column, value = np.array(self.terms, dtype=np.float64).reshape(-1, 3).T
         at = row.astype(np.int64), column.astype(np.int64)

@@ -12,7 +12,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import scipy.sparse as sp
 
 from optsched.model.evaluate import row_weight
 from optsched.model.expression import Floats
@@ -68,6 +67,8 @@ def with_scaled_rows(compiled: MatrixForm) -> tuple[MatrixForm, Floats | None]:
 
 
 def _multiplied(rows: Rows, scale: Floats) -> Rows:
+    import scipy.sparse as sp
+
     matrix = rows.matrix
     data = matrix.data * np.repeat(scale, rows.lengths)
     same = sp.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)

@@ -11,7 +11,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import scipy.sparse as sp
 
 from optsched.model.expression import Floats
 from optsched.model.matrix_form import MatrixForm, Rows
@@ -57,6 +56,8 @@ def tightened(compiled: MatrixForm) -> MatrixForm:
         changed = True
     if not changed:
         return compiled
+    import scipy.sparse as sp
+
     rows = Rows(
         sp.csr_array((a * sign[row], matrix.indices, matrix.indptr), shape=matrix.shape),
         np.where(single & ~above, -side, compiled.rows.lower),
@@ -70,6 +71,8 @@ def bounded_by(compiled: MatrixForm, value: float) -> MatrixForm:
 
     The model itself where that makes no constant smaller and settles no whole number.
     """
+    import scipy.sparse as sp
+
     sign = -1.0 if compiled.maximise else 1.0
     most = sign * (value - compiled.offset)
     cost = sp.csr_array(sign * compiled.cost[None, :])
