@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -103,6 +104,35 @@ def bench_evaluate(beside, way: Any) -> None:
     beside(way, loop=by_hand)
 
 
+SMALL = {
+    "okita": ("okita", {"jobs": 3, "sites": 3, "horizon": 20}),
+    "batch": ("a_online", {"jobs": 5, "servers": 6, "types": 2, "time_scale": 0.05}),
+}
+"""Heuristics and generator options, as in the quick presets of two other problems."""
+
+
+def by_calls(name: str) -> Any:
+    """Ratios by a loop: generate, run, solve; nothing is checked or looked for beyond that."""
+    chosen, (heuristic, options) = problem(name), SMALL[name]
+    found = []
+    for seed in SEEDS:
+        instance = chosen.generate(instance_rng(seed), **options)
+        run = chosen.heuristics[heuristic].run
+        schedule = run(instance, np.random.default_rng(seed))
+        optimum = chosen.solve(chosen.reference, instance).solution.objective
+        found.append(chosen.cost(instance, schedule) / optimum)
+    return np.array(found)
+
+
+@pytest.mark.parametrize("name", SMALL)
+def bench_evaluate_small(beside, name: str) -> None:
+    """Ratios of one algorithm on five instances of a problem with an exact method of its own."""
+    heuristic, options = SMALL[name]
+    grid = {option: [value] for option, value in options.items()}
+    ours = partial(osd.ratios, name, heuristic, grid=grid, seeds=SEEDS)
+    beside(lambda: ratios_of(ours()), loop=partial(by_calls, name))
+
+
 def bench_resume(beside, tmp_path: Path) -> None:
     """A study of which every row is there, beside the study itself."""
     beside(partial(studied, tmp_path / "study.sqlite"), study=studied)
@@ -123,13 +153,16 @@ def bench_import(beside) -> None:
     )
 
 
-@pytest.mark.parametrize("command", ["--help", "problems", "solve"])
+@pytest.mark.parametrize("command", ["--help", "problems", "generate", "solve"])
 def bench_command(beside, command: str, tmp_path: Path) -> None:
     """In a new process, beside a script that states a tiny model and solves it."""
     file = tmp_path / "instance.json"
     file.write_text(dumps(problem("preemptive").generate(instance_rng(0), **QUICK)), "utf-8")
-    arguments = ["preemptive.problem_2_compact", str(file)] if command == "solve" else []
-    ours = partial(python, *OPTSCHED, command, *arguments)
+    arguments = {
+        "generate": ["preemptive", "--jobs", "5", "-o", str(tmp_path / "made.json")],
+        "solve": ["preemptive.problem_2_compact", str(file)],
+    }
+    ours = partial(python, *OPTSCHED, command, *arguments.get(command, []))
     beside(ours, rounds=3, pulp=partial(python, "-c", BY_PULP))
 
 
@@ -157,9 +190,8 @@ def bench_first_run(beside, call: str, size: str) -> None:
     """
     options = FIRST[call] if size == "small" else {}
     instance = dumps(problem(call.partition(".")[0]).generate(np.random.default_rng(0), **options))
-    first: list[float] = []
 
-    def again() -> float:
+    def twice() -> tuple[float, float]:
         with tempfile.TemporaryDirectory() as folder:
             for package in PACKAGES:
                 leave = shutil.ignore_patterns("__pycache__")
@@ -168,11 +200,44 @@ def bench_first_run(beside, call: str, size: str) -> None:
             environment = {**os.environ, "PYTHONPATH": folder, "HOME": folder}
             for name in ("NUMBA_CACHE_DIR", "PYTHONDONTWRITEBYTECODE"):
                 environment.pop(name, None)
-            spent = [cpu()]
-            for _ in range(2):
-                python(*OPTSCHED, "run", call, "instance.json", cwd=folder, env=environment)
-                spent.append(cpu())
-        first.append(1e3 * (spent[1] - spent[0]))
-        return 1e3 * (spent[2] - spent[1])
+            return run_twice("run", call, "instance.json", cwd=folder, env=environment)
+
+    first_beside_next(beside, twice)
+
+
+def run_twice(*arguments: str, **options: Any) -> tuple[float, float]:
+    """CPU milliseconds of a command in a new process, and of the same once more."""
+    spent = [cpu()]
+    for _ in range(2):
+        python(*OPTSCHED, *arguments, **options)
+        spent.append(cpu())
+    return 1e3 * (spent[1] - spent[0]), 1e3 * (spent[2] - spent[1])
+
+
+def first_beside_next(beside: Any, twice: Callable[[], tuple[float, float]]) -> None:
+    """Compare a first run with its repetition, made together in every round."""
+    first: list[float] = []
+
+    def again() -> float:
+        both = twice()
+        first.append(both[0])
+        return both[1]
 
     beside(lambda: first[-1], rounds=3, unit="ms", again=again)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("command", ["solve", "ratio"])
+def bench_nothing_compiled(beside, command: str, tmp_path: Path) -> None:
+    """A command with an empty folder of machine code, beside its repetition."""
+    file = tmp_path / "instance.json"
+    _, options = SMALL["okita"]
+    file.write_text(dumps(problem("okita").generate(instance_rng(0), **options)), "utf-8")
+    words = ["okita", str(file)] if command == "solve" else ["preemptive", "--preset", "quick"]
+
+    def twice() -> tuple[float, float]:
+        with tempfile.TemporaryDirectory() as folder:
+            environment = {**os.environ, "NUMBA_CACHE_DIR": folder}
+            return run_twice(command, *words, cwd=tmp_path, env=environment)
+
+    first_beside_next(beside, twice)

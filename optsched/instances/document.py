@@ -31,9 +31,7 @@ Size = Annotated[int, Field(ge=1, le=1_000_000)]
 class Document(BaseModel):
     """Base of everything read from or written to a file: closed, frozen, finite numbers only."""
 
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True
-    )
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
 
 class Documented(Protocol):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import sys
+from collections.abc import Callable
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from types import FunctionType, ModuleType
-from typing import Any
+from types import ModuleType
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -19,12 +20,18 @@ KEPT = (*CONSTANT, np.ndarray, np.generic, np.dtype)
 """Values of a module that the digest of its functions depends on."""
 
 
-def ingredients(function: FunctionType, compiled: type) -> list[str]:
+class Digested(Protocol):
+    """A function to be compiled that knows what it is made from."""
+
+    digest: str
+
+
+def ingredients(function: Callable[..., Any], compiled: type[Digested]) -> list[str]:
     """What the machine code of a function depends on; numba itself looks at its file only.
 
     Args:
         function: as its module is imported: what is defined below it does not count.
-        compiled: class of the functions that it calls, each of which has a digest.
+        compiled: class of the functions that it calls.
     """
     found = [_numba_version(), file_digest(function.__code__.co_filename)]
     named = function.__globals__
