@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import math
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -107,11 +108,31 @@ class Call(Generic[Result]):
             raise self._failures[0] if self._failures else KeyboardInterrupt
         return self._results[0]
 
-    def interrupt(self) -> None:
-        """Raise KeyboardInterrupt in it, once it is back in Python."""
-        ident = ctypes.c_ulong(self._thread.ident or 0)
+    def interrupt(self) -> bool:
+        """Raise KeyboardInterrupt in it, once it is back in Python; say whether that was done.
+
+        It is not done during an import: half of a package in ``sys.modules`` breaks every later
+        import of it.
+        """
+        ident = self._thread.ident or 0
+        if _imports(ident):
+            return False
         interrupt = ctypes.pythonapi.PyThreadState_SetAsyncExc
-        alone(_starting, lambda: interrupt(ident, ctypes.py_object(KeyboardInterrupt)))
+        alone(
+            _starting,
+            lambda: interrupt(ctypes.c_ulong(ident), ctypes.py_object(KeyboardInterrupt)),
+        )
+        return True
+
+
+def _imports(ident: int) -> bool:
+    """Whether a thread is importing something."""
+    frame = sys._current_frames().get(ident)
+    while frame is not None:
+        if frame.f_code.co_filename == "<frozen importlib._bootstrap>":
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _idle_worker() -> _Worker:
@@ -185,12 +206,13 @@ def watched(work: Callable[[], SolverResult], time_limit: float) -> SolverResult
         Exception: whatever ``work`` raised.
     """
     end = time.perf_counter() + latest(time_limit)
-    call = Call(work)
+    call, asked = Call(work), False
     while not call.ended() and (left := end - time.perf_counter()) > 0:
         try:
+            asked = asked and not call.interrupt()
             call.ended(min(left, _POLL))
         except KeyboardInterrupt:
-            call.interrupt()
+            asked = True
     if call.ended():
         return call.result()
     said = f"overran its time limit of {time_limit:.3g} s and runs on behind; isolate=True ends it"
@@ -231,8 +253,7 @@ def ended_by(
             if now > end + LEFT_BEHIND:
                 return None
             if now > end:
-                interrupted = True
-                call.interrupt()
+                interrupted = call.interrupt() or interrupted
         except KeyboardInterrupt:
             if stop.is_set():
                 return None

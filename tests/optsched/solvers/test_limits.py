@@ -4,6 +4,7 @@ Times are not performance claims: margins are those of the promise, 1.2 times th
 """
 
 import os
+import signal
 import sys
 import threading
 import time
@@ -274,3 +275,41 @@ def test_a_search_goes_to_another_process_wherever_it_was_written():
     solution = held.solve(None, options=Options(isolate=True)).solution
     assert solution.status is Status.ERROR
     assert "pickle" in solution.message
+
+
+def test_a_package_that_is_being_imported_at_the_limit_is_not_left_half_imported(
+    tmp_path, monkeypatch
+):
+    name = "slow_to_import"
+    package = tmp_path / name
+    package.mkdir()
+    (package / "__init__.py").write_text("from . import first\nfrom . import last\n")
+    (package / "first.py").write_text("")
+    (package / "last.py").write_text("import time\nfor _ in range(20):\n    time.sleep(0.1)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    done = threading.Event()
+
+    def work():
+        import_module(name)
+        done.set()
+
+    assert threads.ended_by(work, threading.Event(), 0.3) is None
+    assert done.wait(60)
+    assert import_module(name).first.__name__ == f"{name}.first"
+
+
+def test_ctrl_c_ends_a_watched_call_once_it_has_imported_what_it_imports(tmp_path, monkeypatch):
+    (tmp_path / "slow_at_first.py").write_text("import time\ntime.sleep(1.0)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def work():
+        import_module("slow_at_first")
+        while True:
+            time.sleep(0.01)
+
+    main = threading.get_ident()
+    asked = threading.Timer(0.5, signal.pthread_kill, [main, signal.SIGINT])
+    asked.start()
+    with pytest.raises(KeyboardInterrupt):
+        threads.watched(work, 60.0)
+    assert "slow_at_first" in sys.modules
