@@ -45,9 +45,6 @@ Sense = Literal["minimise", "maximise"]
 COST_TOLERANCE = 1e-6
 """Relative difference allowed between a solver's objective and the recomputed cost."""
 
-ROUNDING = 1e-9
-"""Relative distance at which a cost and a proven bound are the same."""
-
 UNPROVEN = (Status.FEASIBLE, Status.NO_SOLUTION, Status.INTERRUPTED)
 """How a solve ends before anything is proven of the optimum."""
 
@@ -223,8 +220,9 @@ class Problem:
                     raise InputError.of(where, one.against, f"must be one of {allowed}")
         if self.calendar is None:
             return
-        free = self.calendar.free
+        free, construct = self.calendar.free, self.construct
         near = {
+            "construct": construct and (lambda instance: free(construct)(instance)),
             "formulations": _changed(self.formulations, lambda f: f.changed(free)),
             "bounds": _changed(self.bounds, lambda b: replace(b, compute=free(b.compute))),
             # what a heuristic does in a gap is its own affair
@@ -234,8 +232,6 @@ class Problem:
         }
         for name, entries in near.items():
             object.__setattr__(self, name, entries)
-        if self.construct is not None:
-            object.__setattr__(self, "construct", partial(_constructed, free, self.construct))
 
     def solve(
         self, formulation: str, instance: Any, *, start: Any | None = None, **options: Any
@@ -336,8 +332,8 @@ class Problem:
         if solution.status is Status.NO_SOLUTION:
             solution = replace(solution, status=Status.FEASIBLE)
         kept = replace(self._of_cost(solution, cost), values={}, checked=True)
-        if kept.bound is not None and abs(cost - kept.bound) <= ROUNDING * max(1.0, abs(cost)):
-            kept = replace(kept, status=Status.OPTIMAL, bound=cost, limit=None)
+        if kept.bound == cost:
+            kept = replace(kept, status=Status.OPTIMAL, limit=None)
         return replace(answer, solution=kept, schedule=known)
 
     def run(self, heuristic: str, instance: Any, rng: np.random.Generator) -> Any:
@@ -488,11 +484,6 @@ class Problem:
         except ValidationError as error:
             raise refusal(error) from None
         return {name: getattr(validated, name) for name in options}
-
-
-def _constructed(free: Callable[..., Any], construct: Callable[[Any], Any], instance: Any) -> Any:
-    """What ``construct`` makes, without a calendar; its module is imported now."""
-    return free(construct)(instance)
 
 
 def _changed(entries: Mapping[str, T], change: Callable[[T], T]) -> LazyMapping[T]:
