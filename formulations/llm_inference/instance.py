@@ -75,11 +75,11 @@ class Instance(Declared):
     )  # fmt: skip
     predicted_least: Integers = declare(
         "requests", default=0, at_least=0, at_most=LARGEST_MEMORY, unit="tokens",
-        meaning="shortest output that is predicted", note="0 is the output itself",
+        meaning="shortest output that is predicted", note="0 in both: the output itself",
     )  # fmt: skip
     predicted_most: Integers = declare(
         "requests", default=0, at_least=0, at_most=LARGEST_MEMORY, unit="tokens",
-        meaning="longest output that is predicted", note="0 is the output itself",
+        meaning="longest output that is predicted", note="0 in both: the output itself",
     )  # fmt: skip
 
     def contradictions(self) -> Iterator[FieldProblem]:
@@ -89,6 +89,8 @@ class Instance(Declared):
         yield from refused(self, "output", self.prompt + most > self.memory, allowed)
         low, high = self.predicted_least, self.predicted_most
         yield from refused(self, "predicted_least", low > self.output, "at most the output")
+        half = (low > 0) != (high > 0)
+        yield from refused(self, "predicted_least", half, "0 just if predicted_most is 0")
         excluded = (high > 0) & (high < self.output)
         yield from refused(self, "predicted_most", excluded, "0, or at least the output")
 

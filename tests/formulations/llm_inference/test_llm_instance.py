@@ -73,6 +73,8 @@ def test_a_request_that_never_completes_costs_infinitely_much():
         ({"predicted_least": [4]}, r"requests\[0\].predicted_least"),
         ({"predicted_most": [2]}, r"requests\[0\].predicted_most"),
         ({"predicted_most": [10]}, r"requests\[0\].output"),
+        ({"predicted_least": [2]}, r"requests\[0\].predicted_least = 2: 0 just if"),
+        ({"predicted_most": [4]}, r"requests\[0\].predicted_least = 0: 0 just if"),
         ({"memory": 1}, "memory"),
     ],
 )
