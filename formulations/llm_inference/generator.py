@@ -60,7 +60,7 @@ def generate(rng: np.random.Generator, **options: Any) -> Instance:
     if chosen.arrivals == "poisson":
         gaps = of_arrivals.exponential(1.0 / of_system.uniform(*RATE), count)
         arrival = np.floor(np.cumsum(gaps)).astype(np.int64)
-    least, most = 0, 0  # the outputs themselves
+    least = most = np.zeros_like(output)  # the outputs themselves
     if chosen.predictions == "interval":
         below, above = of_errors.random((count, 2)).T * chosen.error
         least = np.maximum(1, np.floor(output * (1 - below))).astype(np.int64)
