@@ -89,7 +89,7 @@ def bench_build_memory(beside, model: str) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("jobs", [60_000, PHILLY_SIZE])
+@pytest.mark.parametrize("jobs", [20_000, 60_000, PHILLY_SIZE])
 def bench_a_online_memory(beside, jobs: int) -> None:
     """A run on a whole trace, beside making its instance."""
     instance = partial(peak, "replayed", jobs, False)
