@@ -24,8 +24,10 @@ from optsched.solvers.registry import available
 LARGE = {
     "aerialedge": {"kind": "hard", "tasks": 400},
     "batch": {"jobs": 100, "servers": 100, "time_scale": 0.1},
+    "batch_completion": {"jobs": 100, "servers": 100, "time_scale": 0.1},
     "drp": {"jobs": 300},
     "dsrp": {"jobs": 300},
+    "llm_inference": {"requests": 200},
     "okita": {"jobs": 30},
     "preemptive": {"jobs": 60, "servers": 20},
     "preemptive_storage": {"jobs": 40, "servers": 12},

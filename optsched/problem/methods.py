@@ -175,6 +175,20 @@ def _ended(
         return ended_by(lambda: there(work), options.stop, seconds, patience)
 
 
+def _was_late(answer: Answer, options: Options) -> bool:
+    """Whether a search was interrupted though nobody asked it to stop: by ``ended_by``."""
+    asked = options.stop is None or options.stop.is_set()  # Ctrl-C sets it
+    limited = options.time_limit is not None
+    return limited and not asked and answer.solution.status is Status.INTERRUPTED
+
+
+def _ended_by_limit(answer: Answer) -> Answer:
+    """The answer of a search that took the interrupt at its limit for somebody's wish."""
+    found = answer.solution
+    status = Status.NO_SOLUTION if found.objective is None else Status.FEASIBLE
+    return replace(answer, solution=replace(found, status=status, limit=Limit.TIME))
+
+
 @dataclass(frozen=True)
 class _Call:
     """A solve as a task for a separate process."""
@@ -398,5 +412,7 @@ class ExactMethod(_Solvable):
         limit = options.time_limit
         answer = _ended(search, options, None if limit is None else latest(limit))
         if answer is None and question.so_far is not None:
-            return question.so_far()
-        return answer or self._nothing(options, solver, "the search was cut short")
+            answer = question.so_far()
+        if answer is None:
+            return self._nothing(options, solver, "the search was cut short")
+        return _ended_by_limit(answer) if _was_late(answer, options) else answer

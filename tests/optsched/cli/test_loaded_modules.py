@@ -12,7 +12,8 @@ PYDANTIC = {
 HELP = SCREEN | PYDANTIC | {"attr", "markdown_it", "mdurl", "pygments"}
 """Typer loads pydantic for the types of options."""
 FILES = SCREEN | PYDANTIC | {"numpy"}
-HIGHS = FILES | {"scipy", "highspy", "cloudpickle", "charset_normalizer", "_csparsetools"}
+HIGHS = FILES | {"highspy", "cloudpickle"}
+"""A small model has no matrix of scipy."""
 
 LIGHT = {
     "check", "classes", "domain_reduction", "generator", "horizon", "instance", "latency", "loads",
@@ -88,7 +89,8 @@ def test_the_list_of_problems_loads_no_model_and_no_algorithm(loaded):
 
 
 def test_what_is_done_with_one_problem_loads_no_other_and_solves_with_one_solver(loaded):
-    made = loaded("generate", "preemptive", "--jobs", "3", "--servers", "2", "-o", "i.json")
+    small = ("--jobs", "3", "--servers", "2", "--span", "10", "--time-scale", "0.03")
+    made = loaded("generate", "preemptive", *small, "-o", "i.json")
     run = loaded("run", "preemptive.all_cloud", "i.json")
     solved = loaded("solve", "preemptive.problem_2_compact", "i.json")
     for _, _, papers in (made, run, solved):

@@ -65,7 +65,25 @@ def test_a_search_that_does_not_support_stop_is_asked_for_what_it_has(work, stop
 
 @pytest.mark.parametrize("work", [turns, one_call])
 def test_a_search_that_overruns_its_limit_is_asked_for_what_it_has(work):
-    assert ended(searching(work), time_limit=0.1).schedule == KNOWN.schedule
+    answer = ended(searching(work), time_limit=0.1)
+    assert answer.schedule == KNOWN.schedule
+    assert (answer.solution.status, answer.solution.limit) == (Status.FEASIBLE, Limit.TIME)
+
+
+def test_a_search_that_takes_its_limit_for_an_interrupt_was_not_interrupted():
+    def caught(instance, options):
+        try:
+            turns()
+        except KeyboardInterrupt:
+            return Answer(Solution(Status.INTERRUPTED))
+
+    method = ExactMethod("caught", caught, "", "", frozenset({"time_limit"}))
+    answer = ended(method, time_limit=0.1)
+    assert (answer.solution.status, answer.solution.limit) == (Status.NO_SOLUTION, Limit.TIME)
+    stop = threading.Event()
+    threading.Timer(0.1, stop.set).start()
+    answer = ended(method, stop=stop)
+    assert (answer.solution.status, answer.solution.limit) == (Status.INTERRUPTED, None)
 
 
 @pytest.mark.parametrize("work", [turns, one_call])
