@@ -43,10 +43,10 @@ from optsched.jit.one_process import held
 Function = TypeVar("Function", bound=Callable[..., Any])
 Result = TypeVar("Result")
 
-PLAIN_TURNS = 200_000
-"""Loop turns that a function runs as plain Python before it is compiled, and all functions together
-before the compiler is imported to load what is on disk. They take about as long, half a second, as
-compiling one function does."""
+PLAIN_TURNS = 80_000
+"""Loop turns that a function runs as plain Python before it is compiled, once for itself and once
+for each that it calls. They take 0.1 to 0.3 s; to compile one function takes 0.4 to 1 s. So many
+turns of all functions together come before the compiler is imported to load what is on disk."""
 
 TURNS_A_LOOK = 256
 """Loop turns from one look at a time limit to the next."""
@@ -280,7 +280,7 @@ class Dispatcher:
         if ready and ("numba" in sys.modules or not _time_to_compile(self._parts)):
             return finished, result
         if not always_plain and _time_to_compile(self._parts):
-            allowed = PLAIN_TURNS - (_Way.turns if ready else self._turns)
+            allowed = PLAIN_TURNS - _Way.turns if ready else PLAIN_TURNS * self._parts - self._turns
             if allowed > 0:
                 finished, result = self._interpret(args, allowed)
         if not (finished or ready) and (always_plain or not _time_to_compile(self._parts)):

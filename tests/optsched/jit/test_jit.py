@@ -120,6 +120,23 @@ def test_of_two_processes_one_compiles_and_the_other_waits_for_it(package):
     assert sorted(found) == [(12, 0), (12, 1)]
 
 
+def test_a_limit_that_passes_while_the_compiler_is_imported_leaves_it_whole(package):
+    call = "twice.machine(10)"
+    code = (
+        "import threading\nfrom optsched.solvers.threads import ended_by\n"
+        f"from parts.outer import twice\nended = ended_by(lambda: {call}, threading.Event(), 0.1)\n"
+        f"print(ended, {call})"
+    )
+    done = subprocess.run(
+        [sys.executable, "-B", "-c", code],
+        cwd=package.parent,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == ["None", "12"]
+
+
 LOOP = (
     "from optsched.jit import njit_cached\n"
     "@njit_cached\n"
@@ -194,6 +211,19 @@ def test_what_one_function_has_run_compiles_no_other(count, other):
     with stopwatch() as watch:
         other(np.zeros(1, dtype=np.int64), 10)
     assert watch.compile_seconds == 0
+
+
+def test_a_function_is_compiled_later_if_it_calls_another(count, tmp_path, monkeypatch):
+    source = "from counting import count\nfrom optsched.jit import njit_cached\n"
+    source += "@njit_cached\ndef twice(total, turns):\n    return 2 * count(total, turns)\n"
+    (tmp_path / "calling.py").write_text(source)
+    monkeypatch.delitem(sys.modules, "calling", raising=False)
+    import calling
+
+    calling.twice(np.zeros(1, dtype=np.int64), 2 * jit.PLAIN_TURNS)
+    assert not (tmp_path / "machine").exists()
+    calling.twice(np.zeros(1, dtype=np.int64), 1)
+    assert (tmp_path / "machine").exists()
 
 
 def test_machine_code_on_disk_is_loaded_after_the_work_of_all_functions(count, other, monkeypatch):
