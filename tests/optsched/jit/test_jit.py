@@ -35,6 +35,18 @@ def package(tmp_path):
     return folder
 
 
+def printed(package: Path, code: str) -> list[str]:
+    """The words that a new process beside the package prints."""
+    done = subprocess.run(
+        [sys.executable, "-B", "-c", code],
+        cwd=package.parent,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.split()
+
+
 def called(
     package: Path, module: str = "outer", call: str = "twice.machine(10)", loop: str = "twice"
 ) -> tuple[int, int]:
@@ -43,14 +55,7 @@ def called(
         f"from parts.{module} import {loop}\n"
         f"print({call}, sum({loop}.machine.stats.cache_hits.values()))"
     )
-    done = subprocess.run(
-        [sys.executable, "-B", "-c", code],
-        cwd=package.parent,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    value, hits = done.stdout.split()
+    value, hits = printed(package, code)
     return int(value), int(hits)
 
 
@@ -127,14 +132,7 @@ def test_a_limit_that_passes_while_the_compiler_is_imported_leaves_it_whole(pack
         f"from parts.outer import twice\nended = ended_by(lambda: {call}, threading.Event(), 0.1)\n"
         f"print(ended, {call})"
     )
-    done = subprocess.run(
-        [sys.executable, "-B", "-c", code],
-        cwd=package.parent,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout.split() == ["None", "12"]
+    assert printed(package, code) == ["None", "12"]
 
 
 LOOP = (
