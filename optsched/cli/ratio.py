@@ -359,7 +359,8 @@ def show_ratios(
     )
 
     against = [name for name in summary.columns if name.startswith("mean_") and "ratio_" in name]
-    infinite = bool((summary["infinite"] > 0).any())
+    records = summary.to_dict("records")
+    infinite = any(line["infinite"] > 0 for line in records)
     columns = [*keys, "n", "proven", *(["infinite"] if infinite else []), "mean ratio"]
     columns += [f"{CONFIDENCE:.0%} interval", "worst"]
     for name in against:
@@ -378,7 +379,7 @@ def show_ratios(
             *(span(line[name], line[name]) for name in against),
             *(span(line[name], line[name]) for name in (f"mean_measure_{m}" for m in measures)),
         ]
-        for line in summary.to_dict("records")
+        for line in records
     ]
     quotient = "cost of the schedule over the optimum"
     if sense == "maximise":
