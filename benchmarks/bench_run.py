@@ -233,7 +233,11 @@ def bench_nothing_compiled(beside, command: str, tmp_path: Path) -> None:
     file = tmp_path / "instance.json"
     _, options = SMALL["okita"]
     file.write_text(dumps(problem("okita").generate(instance_rng(0), **options)), "utf-8")
-    words = ["okita", str(file)] if command == "solve" else ["preemptive", "--preset", "quick"]
+    words = (
+        ["okita.problem_2_columns", str(file)]
+        if command == "solve"
+        else ["preemptive", "--preset", "quick"]
+    )
 
     def twice() -> tuple[float, float]:
         with tempfile.TemporaryDirectory() as folder:
