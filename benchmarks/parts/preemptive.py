@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from formulations.preemptive.decode import in_turn
+from formulations.preemptive.time_indexed.decode import in_turn
 from parts import Part
 
 EXACT = "formulations.preemptive.exact"

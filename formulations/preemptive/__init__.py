@@ -14,8 +14,8 @@
   names; without what never binds ``problem_4``; as a min-cost flow ``network`` |
 | (5), prices of chunks; Lemmas 1 to 5, Theorems 3 and 4 | ``theorems`` |
 | (6): (6a), (6b), the dual of (4) | ``problem_6``, corrected and printed |
-| (7): (7a) to (7e), storage | ``problem_7`` on ``storage/chunks``; checked by ``storage/check`` |
-| (8) and its dual (9): (9a), (9b) | ``problem_8_9`` |
+| (7): (7a) to (7e), storage | ``storage/problem_7`` on ``chunks``; checked by ``storage/check`` |
+| (8) and its dual (9): (9a), (9b) | ``storage/problem_8_9`` |
 | (10): (10a) to (10c), Theorem 1 (NP-hardness) | ``problem_10``, with the reduction of its proof |
 | (11): (11a), (11b), speed augmentation; Theorem 3, corrected | ``problem_11``: ``problem_11``, \
   ``lp_kappa`` |
@@ -25,9 +25,9 @@
 ``PROBLEM.equation("2d")`` and ``STORAGE.equation("7a")`` say where a number is, ``optsched problems
 preemptive --equations`` (and ``preemptive_storage``) where all are.
 
-``grid`` says where work may be placed and ``decode`` names the workers, for all of these models.
-``bounds`` holds the lower bounds that need no search. ``exact`` is ours: the methods for the
-optimum of (2).
+``time_indexed`` says for all of these models where work may be placed (``grid``), and names the
+workers (``decode``). ``bounds`` holds the lower bounds that need no search. ``exact`` is ours: the
+methods for the optimum of (2).
 """
 
 from dataclasses import replace
@@ -57,7 +57,7 @@ def _later(instance: Instance, slots: Integers) -> Instance:
 
 _CALENDAR = Calendar(
     release=lambda instance: instance.release_time,
-    span=later("formulations.preemptive.grid", "longest"),
+    span=later("formulations.preemptive.time_indexed.grid", "longest"),
     moved=_later,
     schedule_type=Schedule,
 )
@@ -113,7 +113,7 @@ PROBLEM = Problem(
     ),
     reference="offline",
     proof_model="problem_2_compact",
-    construct=later("formulations.preemptive.decode", "in_turn"),
+    construct=later("formulations.preemptive.time_indexed.decode", "in_turn"),
     unit="slots",
     bounds=LazyMapping.of(
         "formulations.preemptive",
@@ -157,12 +157,12 @@ STORAGE = replace(
     formulations=LazyMapping.of(
         "formulations.preemptive",
         {
-            "problem_7_compact": "problem_7:FORMULATIONS",
-            "problem_7": "problem_7:FORMULATIONS",
+            "problem_7_compact": "storage.problem_7:FORMULATIONS",
+            "problem_7": "storage.problem_7:FORMULATIONS",
             "problem_2_compact": "problem_2:WITHOUT_STORAGE",
-            "problem_8": "problem_8_9:FORMULATIONS",
-            "problem_8_while_training": "problem_8_9:FORMULATIONS",
-            "problem_9": "problem_8_9:FORMULATIONS",
+            "problem_8": "storage.problem_8_9:FORMULATIONS",
+            "problem_8_while_training": "storage.problem_8_9:FORMULATIONS",
+            "problem_9": "storage.problem_8_9:FORMULATIONS",
         },
     ),
     reference="problem_7_compact",

@@ -11,11 +11,11 @@ import math
 
 import numpy as np
 
-from formulations.preemptive.grid import Grid, build_grid
 from formulations.preemptive.instance import Floats, Instance
 from formulations.preemptive.metrics import chunk_flow_time
 from formulations.preemptive.network import problem_4_flow
 from formulations.preemptive.problem_4 import problem_4_aggregated
+from formulations.preemptive.time_indexed.grid import Grid, build_grid
 from optsched.errors import ModelError
 from optsched.instances.arrays import compress, ranges
 from optsched.model import Expression, Model

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from formulations.preemptive.grid import Grid, build_grid
 from formulations.preemptive.instance import Instance, Integers
 from formulations.preemptive.problem_4 import Rates, refuse_unknown, work_units
+from formulations.preemptive.time_indexed.grid import Grid, build_grid
 from optsched.errors import ModelError
 from optsched.problem.methods import ExactMethod
 from optsched.solvers.answer import Answer

@@ -14,8 +14,6 @@ from typing import Any
 import numpy as np
 
 from formulations.preemptive.check import cost
-from formulations.preemptive.decode import cloud_services, fits_slots, slot_schedule, whole_units
-from formulations.preemptive.grid import add_capacity, build_grid
 from formulations.preemptive.instance import (
     CLOUD,
     ROUNDING,
@@ -27,6 +25,13 @@ from formulations.preemptive.instance import (
 )
 from formulations.preemptive.schedule import NO_CHUNK, Schedule
 from formulations.preemptive.sweep import Spans, count_open
+from formulations.preemptive.time_indexed.decode import (
+    cloud_services,
+    fits_slots,
+    slot_schedule,
+    whole_units,
+)
+from formulations.preemptive.time_indexed.grid import add_capacity, build_grid
 from optsched.errors import InputError
 from optsched.model import Model
 from optsched.online import State as Base

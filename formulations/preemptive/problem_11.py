@@ -17,10 +17,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from formulations.preemptive.grid import arrivals, edge_end
 from formulations.preemptive.instance import Instance, whole_slots
 from formulations.preemptive.problem_4 import Rates
 from formulations.preemptive.problem_6 import dual_of_4
+from formulations.preemptive.time_indexed.grid import arrivals, edge_end
 from optsched.errors import InputError
 from optsched.instances.arrays import compress, ranges
 from optsched.model import Model

@@ -16,19 +16,6 @@ from dataclasses import replace
 import numpy as np
 
 from formulations.preemptive.check import completion_times
-from formulations.preemptive.decode import (
-    fast_cloud_runs,
-    refuse_too_many_chunks,
-    slot_schedule,
-    whole_units,
-)
-from formulations.preemptive.grid import (
-    Grid,
-    add_capacity,
-    add_parameter_servers,
-    build_grid,
-    service_cells,
-)
 from formulations.preemptive.instance import (
     CLOUD,
     Booleans,
@@ -39,6 +26,19 @@ from formulations.preemptive.instance import (
 )
 from formulations.preemptive.network import whole_flow
 from formulations.preemptive.schedule import Schedule
+from formulations.preemptive.time_indexed.decode import (
+    fast_cloud_runs,
+    refuse_too_many_chunks,
+    slot_schedule,
+    whole_units,
+)
+from formulations.preemptive.time_indexed.grid import (
+    Grid,
+    add_capacity,
+    add_parameter_servers,
+    build_grid,
+    service_cells,
+)
 from optsched.instances.arrays import rank_within
 from optsched.model import Model
 from optsched.model.latex import ours

@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from formulations.preemptive.grid import build_grid
 from formulations.preemptive.instance import CLOUD, Booleans, Instance, Integers, whole_slots
 from formulations.preemptive.schedule import NO_CHUNK, Schedule
+from formulations.preemptive.time_indexed.grid import build_grid
 from optsched.model import Model, Variable
 from optsched.model.expression import Expression
 from optsched.problem import OBJECTIVE

@@ -20,11 +20,11 @@ from typing import NamedTuple
 import numpy as np
 
 from formulations.preemptive.check import completion_times
-from formulations.preemptive.decode import cloud_services, whole_units
-from formulations.preemptive.grid import Grid, arrivals, build_grid
 from formulations.preemptive.instance import CLOUD, Floats, Instance, Integers, whole_slots
 from formulations.preemptive.problem_4 import worker_cells
 from formulations.preemptive.schedule import NO_CHUNK, Schedule
+from formulations.preemptive.time_indexed.decode import cloud_services, whole_units
+from formulations.preemptive.time_indexed.grid import Grid, arrivals, build_grid
 from optsched.instances.arrays import compress, ranges
 from optsched.model import Model, Variable
 from optsched.model.latex import ours

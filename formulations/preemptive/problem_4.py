@@ -17,8 +17,13 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from formulations.preemptive.grid import Grid, add_capacity, add_parameter_servers, build_grid
 from formulations.preemptive.instance import CLOUD, Floats, Instance, Integers, whole_slots
+from formulations.preemptive.time_indexed.grid import (
+    Grid,
+    add_capacity,
+    add_parameter_servers,
+    build_grid,
+)
 from optsched.errors import InputError
 from optsched.instances.arrays import compress, ranges
 from optsched.model import Model

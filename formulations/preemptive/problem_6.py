@@ -10,9 +10,9 @@ from functools import partial
 
 import numpy as np
 
-from formulations.preemptive.grid import build_grid
 from formulations.preemptive.instance import CLOUD, Instance, Integers
 from formulations.preemptive.problem_4 import Rates, refuse_unknown, worker_cells
+from formulations.preemptive.time_indexed.grid import build_grid
 from optsched.instances.arrays import compress, ranges
 from optsched.model import Model
 from optsched.model.latex import ours

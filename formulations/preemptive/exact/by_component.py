@@ -19,15 +19,15 @@ from pydantic import Field
 
 from formulations.preemptive.bounds import SLACK
 from formulations.preemptive.check import check, completion_times, cost
-from formulations.preemptive.decode import in_turn, refuse_too_many_chunks
 from formulations.preemptive.exact.completion_fixing import CompletionFixing
 from formulations.preemptive.exact.components import Component
 from formulations.preemptive.exact.guided import PriceParams, guided_schedule
 from formulations.preemptive.exact.lagrangian import PricedComponent, price
-from formulations.preemptive.grid import build_grid
 from formulations.preemptive.instance import Booleans, Instance, Integers, whole_slots
 from formulations.preemptive.problem_2 import compact_model, decode_problem_2_compact
 from formulations.preemptive.schedule import Schedule
+from formulations.preemptive.time_indexed.decode import in_turn, refuse_too_many_chunks
+from formulations.preemptive.time_indexed.grid import build_grid
 from optsched.decomposition import Incumbent, in_parts
 from optsched.jit import limited
 from optsched.problem.methods import GAPS, LIMITS, ExactMethod

@@ -25,9 +25,9 @@ from formulations.preemptive.exact.cheapest_purchase import (
 )
 from formulations.preemptive.exact.components import Component
 from formulations.preemptive.exact.lagrangian import PricedComponent
-from formulations.preemptive.grid import Grid
 from formulations.preemptive.instance import Booleans, Integers
 from formulations.preemptive.problem_2 import last_windows
+from formulations.preemptive.time_indexed.grid import Grid
 from optsched.jit import njit_cached
 
 OPEN = 0

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.preemptive.exact.cheapest_purchase import BITS, JOB, NEVER, STEP, cheapest_ages
-from formulations.preemptive.grid import edge_end
 from formulations.preemptive.instance import (
     ROUNDING,
     Booleans,
@@ -21,6 +20,7 @@ from formulations.preemptive.instance import (
     Instance,
     Integers,
 )
+from formulations.preemptive.time_indexed.grid import edge_end
 from optsched.jit import njit_cached
 
 TIME_BITS = 20

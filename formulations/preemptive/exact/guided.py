@@ -14,12 +14,16 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, Field
 
 from formulations.preemptive.check import cost
-from formulations.preemptive.decode import cloud_services, fits_slots, refuse_too_many_chunks
 from formulations.preemptive.exact.lagrangian import STEPS, PriceProof, price
 from formulations.preemptive.exact.shortest_first import shortest_first
-from formulations.preemptive.grid import fast_completion
 from formulations.preemptive.instance import CLOUD, ROUNDING, Booleans, Floats, Instance
 from formulations.preemptive.schedule import NO_CHUNK, Schedule
+from formulations.preemptive.time_indexed.decode import (
+    cloud_services,
+    fits_slots,
+    refuse_too_many_chunks,
+)
+from formulations.preemptive.time_indexed.grid import fast_completion
 from optsched.parallel.local import Processes
 from optsched.problem.methods import LIMITS, ExactMethod
 from optsched.solvers.answer import Answer

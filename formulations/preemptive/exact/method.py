@@ -7,13 +7,13 @@ from functools import partial
 from pydantic import Field
 
 from formulations.preemptive import online
-from formulations.preemptive.decode import fits_slots
 from formulations.preemptive.exact.by_component import BY_MARKET, SearchParams
 from formulations.preemptive.exact.guided import PRICE_GUIDED
-from formulations.preemptive.grid import window_slots
 from formulations.preemptive.instance import Instance
 from formulations.preemptive.problem_2 import COMPACT
 from formulations.preemptive.schedule import Schedule
+from formulations.preemptive.time_indexed.decode import fits_slots
+from formulations.preemptive.time_indexed.grid import window_slots
 from optsched.problem.methods import SUPPORTED_BY_MODELS, ExactMethod
 from optsched.solvers.answer import Answer
 from optsched.solvers.options import Options

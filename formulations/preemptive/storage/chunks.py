@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from formulations.preemptive.decode import cloud_services, merged
 from formulations.preemptive.instance import (
     CLOUD,
     Booleans,
@@ -23,6 +22,7 @@ from formulations.preemptive.instance import (
 )
 from formulations.preemptive.schedule import Schedule
 from formulations.preemptive.storage.check import StorageRelease, refuse_unknown_release
+from formulations.preemptive.time_indexed.decode import cloud_services, merged
 from optsched.instances.arrays import compress, ranges
 from optsched.model import Model, Variable
 from optsched.model.latex import ours

@@ -15,8 +15,8 @@ import numpy as np
 from formulations.preemptive.instance import CLOUD, Floats, Instance, whole_slots
 from formulations.preemptive.online import before
 from formulations.preemptive.problem_2 import last_windows
-from formulations.preemptive.problem_7 import completed, problem_7_compact, shelves_of
 from formulations.preemptive.schedule import Schedule
+from formulations.preemptive.storage.problem_7 import completed, problem_7_compact, shelves_of
 from optsched.model import Model
 from optsched.problem.methods import Formulation
 from optsched.solvers.answer import Answer

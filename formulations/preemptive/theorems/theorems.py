@@ -15,12 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from formulations.preemptive.bounds import lb_alone
-from formulations.preemptive.grid import fast_completion
 from formulations.preemptive.instance import Floats, Instance
 from formulations.preemptive.network import problem_4_flow
 from formulations.preemptive.problem_2 import problem_2_compact
 from formulations.preemptive.problem_4 import problem_4_aggregated
-from formulations.preemptive.problem_7 import problem_7_compact
+from formulations.preemptive.storage.problem_7 import problem_7_compact
 from formulations.preemptive.theorems.lemmas import PAPER, Premises, stretch
 from formulations.preemptive.theorems.record import TOLERANCE, Record
 from formulations.preemptive.theorems.rows import (
@@ -29,6 +28,7 @@ from formulations.preemptive.theorems.rows import (
     pieces_of_beta,
     rows,
 )
+from formulations.preemptive.time_indexed.grid import fast_completion
 from optsched.model import Model
 from optsched.problem.certificate import Certificate, StatementVerdict, at_most
 from optsched.solve import solve

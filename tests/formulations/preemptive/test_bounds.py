@@ -24,12 +24,12 @@ from formulations.preemptive.bounds import (
 )
 from formulations.preemptive.check import completion_times, cost
 from formulations.preemptive.exact.lagrangian import lb_prices
-from formulations.preemptive.grid import build_grid
 from formulations.preemptive.instance import Instance
 from formulations.preemptive.metrics import chunk_flow_time
 from formulations.preemptive.problem_2 import problem_2_compact
 from formulations.preemptive.problem_4 import problem_4, problem_4_aggregated
 from formulations.preemptive.schedule import Schedule
+from formulations.preemptive.time_indexed.grid import build_grid
 from heuristics.preemptive.a_online import a_online
 from optsched.errors import InputError, ModelError
 from optsched.solve import solve

@@ -11,9 +11,9 @@ from preemptive_cases import examples, instances
 
 from formulations.preemptive import PROBLEM
 from formulations.preemptive.check import check, cost
-from formulations.preemptive.decode import fits_slots
 from formulations.preemptive.instance import Instance
 from formulations.preemptive.online import State
+from formulations.preemptive.time_indexed.decode import fits_slots
 from formulations.preemptive.workload import philly_workload
 from optsched.errors import InputError
 from optsched.instances.document import dumps

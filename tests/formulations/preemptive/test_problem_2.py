@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from preemptive_cases import OPTIMUM, examples, instances
 
 from formulations.preemptive.check import check, cost
-from formulations.preemptive.grid import build_grid
 from formulations.preemptive.instance import CLOUD, Instance
 from formulations.preemptive.problem_2 import (
     decode_problem_2,
@@ -20,6 +19,7 @@ from formulations.preemptive.problem_2 import (
     problem_2_compact,
 )
 from formulations.preemptive.schedule import Schedule
+from formulations.preemptive.time_indexed.grid import build_grid
 from heuristics.preemptive.a_online import a_online
 from heuristics.preemptive.all_cloud import all_cloud
 from optsched.solve import solve

@@ -10,9 +10,7 @@ from hypothesis import strategies as st
 from preemptive_cases import examples, instances
 
 from formulations.preemptive.check import check, cost
-from formulations.preemptive.decode import fast_cloud_runs, slot_schedule, whole_units
 from formulations.preemptive.generator import tiny
-from formulations.preemptive.grid import build_grid
 from formulations.preemptive.instance import Instance
 from formulations.preemptive.network import problem_4_flow
 from formulations.preemptive.problem_2 import problem_2_compact
@@ -22,6 +20,8 @@ from formulations.preemptive.problem_4 import (
     problem_4_aggregated,
 )
 from formulations.preemptive.schedule import Schedule
+from formulations.preemptive.time_indexed.decode import fast_cloud_runs, slot_schedule, whole_units
+from formulations.preemptive.time_indexed.grid import build_grid
 from optsched.errors import InputError
 from optsched.model import Model
 from optsched.solve import solve

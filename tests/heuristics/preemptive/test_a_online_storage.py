@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from formulations.preemptive.check import check, cost
 from formulations.preemptive.instance import CLOUD, Instance
-from formulations.preemptive.problem_7 import problem_7_compact
+from formulations.preemptive.storage.problem_7 import problem_7_compact
 from heuristics.preemptive.a_online import System, a_online
 from heuristics.preemptive.dispatch import greedy
 from heuristics.preemptive.engine.workers import WorkerPool

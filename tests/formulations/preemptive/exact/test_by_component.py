@@ -12,12 +12,12 @@ from preemptive_cases import OPTIMUM, examples, instances
 
 from formulations.preemptive import PROBLEM
 from formulations.preemptive.check import check, cost
-from formulations.preemptive.decode import in_turn
 from formulations.preemptive.exact import by_component as module
 from formulations.preemptive.exact import lagrangian
 from formulations.preemptive.exact.completion_fixing import CompletionFixing
 from formulations.preemptive.generator import generate
 from formulations.preemptive.instance import Instance
+from formulations.preemptive.time_indexed.decode import in_turn
 from optsched.solvers.options import Options
 from optsched.solvers.solution import Solution, Status
 

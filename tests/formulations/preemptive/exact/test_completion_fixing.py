@@ -14,9 +14,9 @@ from formulations.preemptive.check import completion_times
 from formulations.preemptive.exact.completion_fixing import NONE, CompletionFixing, values_by_end
 from formulations.preemptive.exact.components import components
 from formulations.preemptive.exact.lagrangian import improve
-from formulations.preemptive.grid import build_grid
 from formulations.preemptive.instance import whole_slots
 from formulations.preemptive.problem_2 import compact_model
+from formulations.preemptive.time_indexed.grid import build_grid
 from optsched import solve
 
 

@@ -16,8 +16,8 @@ from formulations.preemptive.exact.components import (
     Component,
     components,
 )
-from formulations.preemptive.grid import edge_end, fast_completion
 from formulations.preemptive.instance import Instance
+from formulations.preemptive.time_indexed.grid import edge_end, fast_completion
 
 SLOT = 2**20  # time units, unless everything happens in whole slots
 

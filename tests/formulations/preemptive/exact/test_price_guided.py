@@ -14,9 +14,9 @@ from preemptive_cases import examples, instances
 import optsched as osd
 from formulations.preemptive import PROBLEM
 from formulations.preemptive.check import check, cost
-from formulations.preemptive.decode import fits_slots
 from formulations.preemptive.generator import generate
 from formulations.preemptive.instance import Instance
+from formulations.preemptive.time_indexed.decode import fits_slots
 from formulations.preemptive.workload import generate as read_or_draw
 from formulations.preemptive.workload import philly_workload
 from optsched.errors import InputError

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from formulations.preemptive.grid import build_grid, edge_end, fast_completion
 from formulations.preemptive.instance import CLOUD, Instance, whole_slots
 from formulations.preemptive.problem_4 import (
     BEFORE_UPLOAD,
@@ -25,6 +24,7 @@ from formulations.preemptive.problem_4 import (
 from formulations.preemptive.problem_6 import dual_of_4
 from formulations.preemptive.storage.check import StorageRelease
 from formulations.preemptive.storage.chunks import STORED, ChunkCells, chunk_cells, stored_chunks
+from formulations.preemptive.time_indexed.grid import build_grid, edge_end, fast_completion
 from optsched.instances.arrays import compress, ranges
 from optsched.model import Model
 from optsched.model.latex import ours

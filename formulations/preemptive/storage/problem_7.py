@@ -18,8 +18,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from formulations.preemptive.check import completion_times
-from formulations.preemptive.decode import whole_units
-from formulations.preemptive.grid import Grid, add_capacity, build_grid
 from formulations.preemptive.instance import (
     CLOUD,
     ROUNDING,
@@ -41,6 +39,8 @@ from formulations.preemptive.storage.chunks import (
     named_schedule,
     stored_chunks,
 )
+from formulations.preemptive.time_indexed.decode import whole_units
+from formulations.preemptive.time_indexed.grid import Grid, add_capacity, build_grid
 from optsched.errors import ModelError
 from optsched.instances.arrays import compress, ranges, rank_within
 from optsched.model import Model

@@ -11,15 +11,7 @@ from preemptive_cases import examples, instances
 
 from formulations.preemptive import PROBLEM
 from formulations.preemptive.check import check, completion_times
-from formulations.preemptive.decode import (
-    cloud_services,
-    fast_cloud_runs,
-    in_turn,
-    slot_schedule,
-    whole_units,
-)
 from formulations.preemptive.generator import generate
-from formulations.preemptive.grid import Grid, build_grid
 from formulations.preemptive.instance import CLOUD, Instance
 from formulations.preemptive.network import whole_flow
 from formulations.preemptive.problem_2 import (
@@ -27,6 +19,14 @@ from formulations.preemptive.problem_2 import (
     problem_2_compact,
 )
 from formulations.preemptive.schedule import Schedule
+from formulations.preemptive.time_indexed.decode import (
+    cloud_services,
+    fast_cloud_runs,
+    in_turn,
+    slot_schedule,
+    whole_units,
+)
+from formulations.preemptive.time_indexed.grid import Grid, build_grid
 from optsched.errors import InputError, ModelError
 from optsched.solve import solve
 

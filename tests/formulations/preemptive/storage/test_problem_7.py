@@ -14,14 +14,14 @@ from storage_cases import stored_instances, two_servers
 from formulations.preemptive.check import check, cost
 from formulations.preemptive.instance import CLOUD, Instance
 from formulations.preemptive.problem_2 import problem_2_compact
-from formulations.preemptive.problem_7 import (
+from formulations.preemptive.schedule import Schedule
+from formulations.preemptive.storage.problem_7 import (
     decode_problem_7,
     decode_problem_7_compact,
     encode_problem_7_compact,
     problem_7,
     problem_7_compact,
 )
-from formulations.preemptive.schedule import Schedule
 from optsched.errors import InputError
 from optsched.model import Model
 from optsched.solve import solve

@@ -13,7 +13,11 @@ from storage_cases import stored_instances, two_servers
 from formulations.preemptive.instance import Instance
 from formulations.preemptive.problem_4 import problem_4
 from formulations.preemptive.problem_6 import problem_6
-from formulations.preemptive.problem_8_9 import problem_8, problem_8_while_training, problem_9
+from formulations.preemptive.storage.problem_8_9 import (
+    problem_8,
+    problem_8_while_training,
+    problem_9,
+)
 from optsched.errors import InputError
 from optsched.solve import solve
 from optsched.solvers.solution import Status

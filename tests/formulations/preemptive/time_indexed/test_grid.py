@@ -10,8 +10,13 @@ from hypothesis import strategies as st
 from preemptive_cases import examples, instances
 
 from formulations.preemptive import PROBLEM
-from formulations.preemptive.grid import Grid, build_grid, fast_completion, window_slots
 from formulations.preemptive.instance import Instance
+from formulations.preemptive.time_indexed.grid import (
+    Grid,
+    build_grid,
+    fast_completion,
+    window_slots,
+)
 from optsched.errors import UnsupportedError
 from optsched.instances import arrays
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from formulations.preemptive.grid import Grid
 from formulations.preemptive.instance import (
     CLOUD,
     Floats,
@@ -16,6 +15,7 @@ from formulations.preemptive.instance import (
     whole_slots,
 )
 from formulations.preemptive.schedule import NO_CHUNK, Schedule
+from formulations.preemptive.time_indexed.grid import Grid
 from optsched.errors import InputError
 from optsched.instances.arrays import ranges, rank_within, refuse_too_many
 
