@@ -1,11 +1,10 @@
 """What a problem is, how it is solved, and how problems are found."""
 
+from optsched.problem.algorithms import Bound, Heuristic
 from optsched.problem.arrivals import Arrivals
 from optsched.problem.definition import (
     COST_TOLERANCE,
     UNPROVEN,
-    Bound,
-    Heuristic,
     Problem,
     Sense,
     granted_check_options,
