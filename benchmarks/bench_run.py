@@ -126,7 +126,7 @@ def by_calls(name: str) -> Any:
 
 @pytest.mark.parametrize("name", SMALL)
 def bench_evaluate_small(beside, name: str) -> None:
-    """Ratios of one algorithm on five instances of a problem with an exact method of its own."""
+    """Ratios of one algorithm on five instances of a problem that has an exact method."""
     heuristic, options = SMALL[name]
     grid = {option: [value] for option, value in options.items()}
     ours = partial(osd.ratios, name, heuristic, grid=grid, seeds=SEEDS)

@@ -99,7 +99,7 @@ CHUNK = np.dtype([("alpha", "f8"), ("worker", "i4")])
 
 
 class Decisions:
-    """What was decided for each job that arrived, and what of the job its run follows from.
+    """The decision for each job that arrived, beside the fields that its run follows from.
 
     There are millions of chunks: they are rows of one table, in order of dispatch.
     """

@@ -38,7 +38,7 @@ def moments(arrivals: Arrivals, instance: Any, plan: Any) -> NDArray[np.float64]
 
 
 def shown(arrivals: Arrivals, instance: Any, plan: Any, now: float) -> Any:
-    """The instance as a policy may see it at a moment; the arguments are those of ``moments``."""
+    """The instance as a policy may see it at a moment; arguments as in ``moments``."""
     later = moments(arrivals, instance, plan) > now
     if not later.any():
         return instance

@@ -13,7 +13,7 @@ _FALLS = (
     "half of the deadline is left to communication"
 )
 _STORAGE = (
-    "R-DR with storage keeps 6 or 7 of 40 jobs where each has a service of its own, as Section 5.1 "
+    "R-DR with storage keeps 6 or 7 of 40 jobs where no two jobs share a service, as Section 5.1 "
     "says; with one for each neural network and comm_share 0.1 it keeps 12 to 20, and repaired "
     "R-DSR admits 60 % to 83 % more (4 seeds a cell), of the size printed"
 )

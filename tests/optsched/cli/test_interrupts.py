@@ -8,8 +8,6 @@ import subprocess
 import sys
 import time
 
-import pytest
-
 DEAF = """
 import ctypes, os, signal, threading
 from optsched.cli.interrupts import heard
@@ -29,7 +27,6 @@ def test_what_keeps_the_main_thread_from_hearing_is_ended_all_the_same():
         assert process.wait(20) == 130
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="memory limits are Linux's")
 def test_ctrl_c_fetches_what_a_process_of_its_own_knows(command, tmp_path):
     sizes = [2 * n for n in random.Random(1).choices(range(10**7, 10**8), k=60)]
     path, out = tmp_path / "hard.json", tmp_path / "schedule.json"
