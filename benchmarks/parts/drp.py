@@ -63,7 +63,7 @@ PARTS = {
     "relaxation to storage alone": dsrp(**_ALONE),
     "these three": dsrp(**_TREE, **_TIGHT, **_ALONE),
     "early tree": dsrp(dsrp__CLOSE=-math.inf),
-    "configuration bound": dsrp(set_tree__PRICED=(math.inf, 0.0)),
+    "configuration bound": dsrp(**{"set_tree.tree__PRICED": (math.inf, 0.0)}),
     "annealing": dsrp(**{"dsrp__ServiceSearch._exchange": nothing}),
     "storage cuts": dsrp(**{"dsrp__ServiceSearch._cut": as_it_is}),
     "insertion": dsrp(dsrp__Insertion=NoJob),

@@ -21,15 +21,15 @@ from formulations.batch.exact.improve import BATCH, Annealing
 from formulations.batch.exact.server_cuts import Runs
 from formulations.batch.insertion import Occupancy, inserted
 from formulations.common.traces import TraceJobs
-from formulations.drp.exact.annealing import SetExchange
-from formulations.drp.exact.configuration_prices import ConfigurationPrices
-from formulations.drp.exact.configuration_rows import configuration_row
-from formulations.drp.exact.configurations import heaviest
 from formulations.drp.exact.covering_sets import covering_sets
-from formulations.drp.exact.near_sets import sets_within
-from formulations.drp.exact.pivot import pivot
 from formulations.drp.exact.service_columns import ServiceColumns
-from formulations.drp.exact.set_tree import set_tree
+from formulations.drp.exact.set_exchange.annealing import SetExchange
+from formulations.drp.exact.set_tree.configuration_prices import ConfigurationPrices
+from formulations.drp.exact.set_tree.configuration_rows import configuration_row
+from formulations.drp.exact.set_tree.configurations import heaviest
+from formulations.drp.exact.set_tree.near_sets import sets_within
+from formulations.drp.exact.set_tree.pivot import pivot
+from formulations.drp.exact.set_tree.tree import set_tree
 from formulations.drp.generator import tiny
 from formulations.drp.problem_p3_p5 import ANGLES
 from formulations.okita.check import cost as sites_cost
@@ -100,7 +100,7 @@ CALLS = {
 }
 """What has compiled loops beside heuristics."""
 
-LOOKED_AT = 40
+LOOKED_AT = 20
 """Calls of each function that are made both ways; the rest runs compiled."""
 
 LONG_QUEUES = {"_make_room", "_free_bucket"}
@@ -198,7 +198,7 @@ def test_every_function_does_the_same_both_ways(monkeypatch):
     assert problem("preemptive").solve("by_market", few).solution.status == "optimal"
     stored = tiny(instance_rng(0), jobs=6, servers=2, storage=True)  # for five jobs too small
     sets = covering_sets(stored, stored.service_load, np.zeros(stored.num_pairs))
-    monkeypatch.setattr("formulations.drp.exact.annealing.STEPS", 30)
+    monkeypatch.setattr("formulations.drp.exact.set_exchange.annealing.STEPS", 30)
     looks = iter(range(3))
     go_on = lambda: next(looks, None) is not None  # noqa: E731
     exchange = SetExchange(stored, sets, instance_rng(0))

@@ -10,16 +10,16 @@ import math
 from dataclasses import replace
 
 from formulations.drp.decode import schedule_of
-from formulations.drp.exact.annealing import SetExchange
 from formulations.drp.exact.covering_sets import CoveringSets, covering_sets
 from formulations.drp.exact.incumbent import RELAXATION_SHARE, Search
 from formulations.drp.exact.job_insertion import Insertion
 from formulations.drp.exact.node_placement import place_nodes
 from formulations.drp.exact.service_columns import ServiceColumns
-from formulations.drp.exact.set_tree import End, SetTree, set_tree
+from formulations.drp.exact.set_exchange.annealing import SetExchange
+from formulations.drp.exact.set_exchange.tight_servers import PACKINGS, DearFirst
+from formulations.drp.exact.set_tree.tree import End, SetTree, set_tree
 from formulations.drp.exact.storage_cuts import StorageRows
 from formulations.drp.exact.storage_relaxation import StorageRelaxation
-from formulations.drp.exact.tight_servers import PACKINGS, DearFirst
 from formulations.drp.instance import Integers
 from formulations.drp.problem_p3_p5 import ANGLES, whole_jobs
 from optsched.decomposition import ColumnSolution, GenerationOptions

@@ -1,15 +1,6 @@
-"""Exact optima: a small compact model first, then bounding, choosing and packing.
+"""Most jobs of DRP and of DSRP to proof: the order of the steps, and which share of time each gets.
 
-A schedule is built at once, one job after the other. The compact model, if it is small, gets the
-first seconds: most of what is small ends there, whatever its shape. Then a relaxation bounds the
-number of jobs. A mixed-integer program in which only y is binary chooses that many jobs, as far
-from the capacities as possible; local search packs their nodes on servers. If it succeeds, bound
-and decision meet. Otherwise fewer jobs are tried, and the model closes what remains, starting from
-the best decision. With services, which take storage, the relaxation is over whole services with
-cuts on storage; jobs are inserted at its prices, packed on dear servers first where prices leave
-next to no choice, then exchanged over the sets of servers that these prices choose; where each job
-has its own service, a tree over the sets that a schedule of as many jobs as the bound says may
-use decides whether there is one.
+``__init__`` says the steps.
 """
 
 from __future__ import annotations

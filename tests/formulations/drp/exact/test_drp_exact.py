@@ -16,7 +16,7 @@ from formulations.drp.exact import method as exact
 from formulations.drp.exact.dsrp import ServiceSearch, promising
 from formulations.drp.exact.job_insertion import Insertion
 from formulations.drp.exact.packing import Choice, rounded
-from formulations.drp.exact.set_tree import SetTree
+from formulations.drp.exact.set_tree.tree import SetTree
 from formulations.drp.generator import generate
 from formulations.drp.instance import Instance
 from formulations.drp.problem_p3_p5 import problem_22_projected

@@ -18,11 +18,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from formulations.drp.exact.burden_rows import BurdenRows
-from formulations.drp.exact.configurations import heaviest
-from formulations.drp.exact.proximal_bundle import ProximalBundle, Vertices
-from formulations.drp.exact.set_counts import Counts
-from formulations.drp.exact.set_nodes import Limits, Proven, Relaxed, proven
+from formulations.drp.exact.set_tree.burden_rows import BurdenRows
+from formulations.drp.exact.set_tree.configurations import heaviest
+from formulations.drp.exact.set_tree.counts import Counts
+from formulations.drp.exact.set_tree.nodes import Limits, Proven, Relaxed, proven
+from formulations.drp.exact.set_tree.proximal_bundle import ProximalBundle, Vertices
 from formulations.drp.instance import Booleans, Floats, Integers
 from optsched.jit import njit_cached
 

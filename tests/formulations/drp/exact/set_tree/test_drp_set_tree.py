@@ -9,54 +9,27 @@ from brute_force import optimum
 from drp_cases import SHARED, examples, instances, system
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from set_tree_cases import OWN, always, drawn_limits, drawn_prices, tree_for
 
 from formulations.drp.check import check_dsrp
 from formulations.drp.decode import schedule_of
-from formulations.drp.exact import near_sets as near
-from formulations.drp.exact import set_branching
-from formulations.drp.exact.burden_rows import BurdenRows
-from formulations.drp.exact.configurations import SAFE
-from formulations.drp.exact.near_sets import near_sets
 from formulations.drp.exact.node_placement import place_nodes
 from formulations.drp.exact.service_columns import ServiceColumns
-from formulations.drp.exact.set_counts import ALIKE, LARGE, alike, counts_of
-from formulations.drp.exact.set_nodes import Limits, Narrowing
-from formulations.drp.exact.set_tree import End, set_tree
+from formulations.drp.exact.set_tree import branching as set_branching
+from formulations.drp.exact.set_tree import near_sets as near
+from formulations.drp.exact.set_tree.burden_rows import BurdenRows
+from formulations.drp.exact.set_tree.configurations import SAFE
+from formulations.drp.exact.set_tree.counts import ALIKE, LARGE, alike, counts_of
+from formulations.drp.exact.set_tree.near_sets import near_sets
+from formulations.drp.exact.set_tree.nodes import Limits, Narrowing
+from formulations.drp.exact.set_tree.tree import End
 from formulations.drp.problem_p3_p5 import ANGLES
-from optsched.decomposition import GenerationOptions
 from optsched.solvers.options import Options
-
-OWN = {"jobs": 4, "servers": 3, "most_nodes": 3, "storage": True}
-"""Of ``instances``: a separate service for every job."""
-
-
-def always():
-    return True
 
 
 def enough(bounds):
     """Ten rounds of rows."""
     return len(bounds) < 10
-
-
-def tree_for(instance, target, prices=None, place=None, threads=1):
-    """The tree at prices of the relaxation over whole services, or at others."""
-    columns = ServiceColumns(instance, ANGLES)
-    if prices is None:
-        prices = columns.solve(GenerationOptions()).prices
-
-    def placing(sets, chosen):
-        return place_nodes(instance, sets, chosen, Options())
-
-    return set_tree(instance, columns, prices, target, place or placing, threads)
-
-
-def drawn_prices(instance, seed):
-    """Prices of rows, of the sign that a relaxation returns."""
-    columns = ServiceColumns(instance, ANGLES)
-    rows = len(columns.storage.server) + columns.weights.shape[0] * instance.num_servers
-    rng = np.random.default_rng(seed)
-    return -rng.uniform(0, 0.6, rows) * (rng.random(rows) < 0.5)
 
 
 def listed(sets, k):
@@ -102,7 +75,7 @@ def test_near_sets_are_all_that_lose_no_more_than_is_spare(instance, seed):
 
 
 @given(instances(**OWN))
-@examples(25)
+@examples(12)
 def test_the_tree_decides_every_number_of_jobs_as_enumeration_does(instance):
     best = optimum(instance, services=True)
     for target in range(1, instance.num_jobs + 1):
@@ -123,7 +96,7 @@ def test_the_tree_decides_every_number_of_jobs_as_enumeration_does(instance):
 
 
 @given(instances(**OWN), st.integers(0, 2**32 - 1))
-@examples(15)
+@examples(8)
 def test_any_prices_decide_the_same(instance, seed):
     best = optimum(instance, services=True)
     prices = drawn_prices(instance, seed)
@@ -134,7 +107,7 @@ def test_any_prices_decide_the_same(instance, seed):
 
 
 @given(instances(**OWN), st.integers(0, 2**32 - 1))
-@examples(15)
+@examples(8)
 def test_several_threads_decide_what_one_does(instance, seed):
     best = optimum(instance, services=True)
     prices = drawn_prices(instance, seed)
@@ -184,15 +157,6 @@ def selections(tree, target):
         found = np.array([n for n in chosen if n is not None], dtype=np.int64)
         if len(found) >= target:
             yield found
-
-
-def drawn_limits(rng, counts):
-    """Of some counts, in any order."""
-    number = rng.permutation(len(counts.most))[: rng.integers(1, 6)]
-    least = rng.integers(0, 3, len(number)) * (rng.random(len(number)) < 0.6)
-    return Limits(
-        number, least, np.minimum(least + rng.integers(0, 3, len(number)), counts.most[number])
-    )
 
 
 def kept(limits, amounts):
@@ -246,7 +210,7 @@ def test_limits_become_narrower_one_after_the_other():
 
 
 @given(instances(**OWN), st.integers(0, 2**32 - 1))
-@examples(25)
+@examples(15)
 def test_a_node_bounds_every_schedule_whose_servers_hold_so_many_services(instance, seed):
     rng = np.random.default_rng(seed)
     target = max(1, optimum(instance, services=True) - int(rng.integers(2)))

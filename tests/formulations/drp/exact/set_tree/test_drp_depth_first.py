@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from formulations.drp.exact.depth_first import depth_first
+from formulations.drp.exact.set_tree.depth_first import depth_first
 
 THREADS = pytest.mark.parametrize("threads", [1, 2, 5])
 

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from formulations.drp.exact.burden_rows import RowsChosen
-from formulations.drp.exact.configurations import SAFE
-from formulations.drp.exact.packing_program import Basis
-from formulations.drp.exact.set_counts import Counts
+from formulations.drp.exact.set_tree.burden_rows import RowsChosen
+from formulations.drp.exact.set_tree.configurations import SAFE
+from formulations.drp.exact.set_tree.counts import Counts
+from formulations.drp.exact.set_tree.packing_program import Basis
 from formulations.drp.instance import Booleans, Floats, Integers
 
 URGENT = 3.0

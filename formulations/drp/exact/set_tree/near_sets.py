@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from formulations.drp.exact.configurations import SAFE
 from formulations.drp.exact.covering_sets import CoveringSets, joined_sets
 from formulations.drp.exact.service_columns import cheapest_servers
+from formulations.drp.exact.set_tree.configurations import SAFE
 from formulations.drp.instance import Booleans, Floats, Instance, Integers
 from formulations.drp.loads import visible
 from optsched.jit import njit_cached

@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from formulations.drp.exact.set_loads import SetLoads
-from formulations.drp.exact.set_state import (
+from formulations.drp.exact.set_exchange.state import (
     State,
     enter,
     leave,
@@ -20,6 +19,7 @@ from formulations.drp.exact.set_state import (
     storage_cost,
     total,
 )
+from formulations.drp.exact.set_loads import SetLoads
 from formulations.drp.instance import Floats, Integers
 from optsched.jit import njit_cached
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from formulations.drp import DSRP
 from formulations.drp.decode import schedule_of
-from formulations.drp.exact.annealing import LEARNED, WEIGHTS, SetExchange, learn
 from formulations.drp.exact.covering_sets import covering_sets
 from formulations.drp.exact.service_columns import ServiceColumns
+from formulations.drp.exact.set_exchange.annealing import LEARNED, WEIGHTS, SetExchange, learn
 from formulations.drp.generator import generate, tiny
 from optsched.decomposition import GenerationOptions
 
@@ -92,7 +92,7 @@ def test_servers_that_are_overfull_for_longer_gain_weight_and_the_mean_stays():
 
 @pytest.mark.parametrize("seed", range(10))
 def test_exchanges_keep_to_every_constraint_and_below_the_optimum(seed, monkeypatch):
-    monkeypatch.setattr("formulations.drp.exact.annealing.BEGINNINGS", 2)
+    monkeypatch.setattr("formulations.drp.exact.set_exchange.annealing.BEGINNINGS", 2)
     options = {"jobs": 5, "servers": 3, "storage": True, "shared_services": seed % 2 == 0}
     instance = tiny(np.random.default_rng(seed), **options)
     best = int(optimum(instance, services=True))
@@ -107,7 +107,7 @@ def test_exchanges_keep_to_every_constraint_and_below_the_optimum(seed, monkeypa
 
 @pytest.mark.parametrize(("size", "found"), [(0.5, True), (0.5 + 1e-6, False)])
 def test_two_services_fill_a_server_and_no_more(size, found, monkeypatch):
-    monkeypatch.setattr("formulations.drp.exact.annealing.BEGINNINGS", 2)
+    monkeypatch.setattr("formulations.drp.exact.set_exchange.annealing.BEGINNINGS", 2)
     instance = system([(0, 1, [0]), (1, 1, [0])], [9], service_size_bytes=[size, size],
                       server_storage_bytes=[1.0])  # fmt: skip
     search = SetExchange(instance, free_sets(instance), np.random.default_rng(0))

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from formulations.drp.exact.configurations import heaviest
-from formulations.drp.exact.pivot import pivot
+from formulations.drp.exact.set_tree.configurations import heaviest
+from formulations.drp.exact.set_tree.pivot import pivot
 from formulations.drp.instance import Floats, Integers
 from optsched.jit import njit_cached
 

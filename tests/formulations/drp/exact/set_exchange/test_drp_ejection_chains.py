@@ -8,8 +8,8 @@ from drp_cases import SHARED, examples, free_sets, instances, system
 from hypothesis import given
 from hypothesis import strategies as st
 
-from formulations.drp.exact.annealing import SetExchange
-from formulations.drp.exact.ejection_chains import (
+from formulations.drp.exact.set_exchange.annealing import SetExchange
+from formulations.drp.exact.set_exchange.ejection_chains import (
     DEPTH,
     DRAWS,
     LOOK,
@@ -20,8 +20,7 @@ from formulations.drp.exact.ejection_chains import (
     proposal,
     undo,
 )
-from formulations.drp.exact.set_loads import set_loads
-from formulations.drp.exact.set_state import (
+from formulations.drp.exact.set_exchange.state import (
     JUMP,
     LOAD_WEIGHT,
     ROUNDING,
@@ -33,6 +32,7 @@ from formulations.drp.exact.set_state import (
     stands,
     storage_cost,
 )
+from formulations.drp.exact.set_loads import set_loads
 from formulations.drp.generator import tiny
 from formulations.drp.loads import load_factor, server_load_factor
 

@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 
 from formulations.drp.exact.covering_sets import CoveringSets
-from formulations.drp.exact.packing_program import Basis, PackingProgram
-from formulations.drp.exact.set_counts import counts_of
-from formulations.drp.exact.set_nodes import WHOLE, Narrowing, Node, Relaxed
+from formulations.drp.exact.set_tree.counts import counts_of
+from formulations.drp.exact.set_tree.nodes import WHOLE, Narrowing, Node, Relaxed
+from formulations.drp.exact.set_tree.packing_program import Basis, PackingProgram
 from formulations.drp.instance import Booleans, Floats, Instance, Integers
 from formulations.drp.loads import visible
 

@@ -9,20 +9,19 @@ from drp_cases import examples, instances
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
-from test_drp_configurations import configurations
-from test_drp_set_tree import OWN, always, drawn_limits, drawn_prices, tree_for
+from set_tree_cases import OWN, always, configurations, drawn_limits, drawn_prices, tree_for
 
-from formulations.drp.exact import set_tree as tree_module
-from formulations.drp.exact.configuration_prices import (
+from formulations.drp.exact.set_tree import tree as tree_module
+from formulations.drp.exact.set_tree.configuration_prices import (
     AT_LEAST,
     MOST_ASKED,
     RECENT,
     ConfigurationPrices,
     _promising,
 )
-from formulations.drp.exact.set_nodes import Node
-from formulations.drp.exact.set_relaxation import UnsolvedError
-from formulations.drp.exact.set_tree import End
+from formulations.drp.exact.set_tree.nodes import Node
+from formulations.drp.exact.set_tree.relaxation import UnsolvedError
+from formulations.drp.exact.set_tree.tree import End
 from formulations.drp.generator import tiny
 
 ANY = -1e9
@@ -107,7 +106,7 @@ def test_the_bound_lies_between_those_of_all_configurations_and_of_the_program(i
 
 
 @given(instances(**OWN), st.integers(0, 2**32 - 1))
-@examples(25)
+@examples(12)
 def test_a_tree_that_always_asks_for_them_decides_what_enumeration_does(instance, seed):
     best = optimum(instance, services=True)
     prices = drawn_prices(instance, seed)
@@ -130,7 +129,7 @@ def test_trees_ask_and_refute_by_the_answers(monkeypatch):
 
     monkeypatch.setattr(tree_module, "PRICED", (-np.inf, np.inf))
     monkeypatch.setattr(ConfigurationPrices, "narrowed", noted)
-    for seed in range(60):
+    for seed in range(25):
         instance = tiny(np.random.default_rng(seed), jobs=5, servers=3, storage=True)
         best = optimum(instance, services=True)
         if best < instance.num_jobs:

@@ -11,7 +11,7 @@ from formulations.drp import DSRP
 from formulations.drp.decode import schedule_of
 from formulations.drp.exact.covering_sets import covering_sets
 from formulations.drp.exact.service_columns import ServiceColumns
-from formulations.drp.exact.tight_servers import PACKINGS, ROUNDING, DearFirst
+from formulations.drp.exact.set_exchange.tight_servers import PACKINGS, ROUNDING, DearFirst
 from formulations.drp.generator import generate, tiny
 from optsched.decomposition import GenerationOptions
 

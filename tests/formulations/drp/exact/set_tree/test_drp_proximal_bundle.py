@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from formulations.drp.exact.proximal_bundle import MOST, ProximalBundle, Vertices
+from formulations.drp.exact.set_tree.proximal_bundle import MOST, ProximalBundle, Vertices
 
 
 def listed(parts, values, rows):

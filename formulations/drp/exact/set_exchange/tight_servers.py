@@ -14,8 +14,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from formulations.drp.exact.annealing import SetExchange
 from formulations.drp.exact.covering_sets import CoveringSets
+from formulations.drp.exact.set_exchange.annealing import SetExchange
 from formulations.drp.instance import Floats, Instance, Integers
 
 LENGTH = 0.4

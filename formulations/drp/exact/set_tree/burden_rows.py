@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from formulations.drp.exact.configuration_rows import configuration_row
 from formulations.drp.exact.set_loads import SetLoads
+from formulations.drp.exact.set_tree.configuration_rows import configuration_row
 from formulations.drp.exact.storage_cuts import StorageRows
 from formulations.drp.instance import Booleans, Floats, Instance, Integers
 from optsched.jit import njit_cached

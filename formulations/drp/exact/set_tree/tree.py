@@ -14,16 +14,16 @@ from enum import StrEnum
 
 import numpy as np
 
-from formulations.drp.exact.burden_rows import BurdenRows
-from formulations.drp.exact.configuration_prices import ConfigurationPrices
 from formulations.drp.exact.covering_sets import CoveringSets
-from formulations.drp.exact.depth_first import depth_first
-from formulations.drp.exact.near_sets import NearSets, near_sets
 from formulations.drp.exact.service_columns import ServiceColumns
-from formulations.drp.exact.set_branching import SetBranching
 from formulations.drp.exact.set_loads import set_loads
-from formulations.drp.exact.set_nodes import Limits, Node, Relaxed
-from formulations.drp.exact.set_relaxation import SetRelaxation, UnsolvedError
+from formulations.drp.exact.set_tree.branching import SetBranching
+from formulations.drp.exact.set_tree.burden_rows import BurdenRows
+from formulations.drp.exact.set_tree.configuration_prices import ConfigurationPrices
+from formulations.drp.exact.set_tree.depth_first import depth_first
+from formulations.drp.exact.set_tree.near_sets import NearSets, near_sets
+from formulations.drp.exact.set_tree.nodes import Limits, Node, Relaxed
+from formulations.drp.exact.set_tree.relaxation import SetRelaxation, UnsolvedError
 from formulations.drp.instance import Floats, Instance, Integers
 from formulations.drp.problem_p3_p5 import ANGLES
 from optsched.jit import limit_left, limited

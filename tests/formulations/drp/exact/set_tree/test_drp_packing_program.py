@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from formulations.drp.exact.packing_program import PackingProgram, Ranges
+from formulations.drp.exact.set_tree.packing_program import PackingProgram, Ranges
 
 
 @st.composite

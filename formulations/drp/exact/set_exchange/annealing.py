@@ -16,9 +16,9 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from formulations.drp.exact.covering_sets import CoveringSets
-from formulations.drp.exact.ejection_chains import DRAWS, LOOK, anneal
+from formulations.drp.exact.set_exchange.ejection_chains import DRAWS, LOOK, anneal
+from formulations.drp.exact.set_exchange.state import State, enter
 from formulations.drp.exact.set_loads import SetLoads, set_loads
-from formulations.drp.exact.set_state import State, enter
 from formulations.drp.instance import NO_SERVER, Floats, Instance, Integers
 from optsched.jit import limit_left, limited
 

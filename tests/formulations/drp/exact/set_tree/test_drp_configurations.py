@@ -1,6 +1,5 @@
 """What a server may bear of jobs together, beside enumeration."""
 
-import itertools
 from contextlib import contextmanager
 
 import numpy as np
@@ -9,9 +8,10 @@ from drp_cases import examples
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
+from set_tree_cases import configurations
 
-from formulations.drp.exact.configuration_rows import configuration_row
-from formulations.drp.exact.configurations import SAFE, bears, heaviest
+from formulations.drp.exact.set_tree.configuration_rows import configuration_row
+from formulations.drp.exact.set_tree.configurations import SAFE, bears, heaviest
 from formulations.drp.loads import server_load_factor
 
 NOTHING = np.zeros(4)
@@ -27,19 +27,6 @@ def servers(draw):
     a, b = rng.uniform(0, 0.5, (2, first[-1]))
     load = np.column_stack([rng.uniform(0, 0.6, first[-1]), a, b, np.sqrt(a * b)])
     return first, size, load, rng
-
-
-def configurations(first, size, load):
-    """All of them, as rows of 0 and 1."""
-    options = [[None, *range(a, b)] for a, b in itertools.pairwise(first.tolist())]
-    found = []
-    for choice in itertools.product(*options):
-        held = [i for i in choice if i is not None]
-        inbound, *rest = load[held].sum(axis=0)
-        full = max(size[held].sum(), inbound, server_load_factor(*rest))
-        if full <= 1 + SAFE:
-            found.append(np.isin(np.arange(len(size)), held).astype(float))
-    return np.array(found)
 
 
 @given(servers())
@@ -86,8 +73,8 @@ def test_a_configuration_to_begin_with_changes_no_answer(case, seed):
 def within(few: int, most: int):
     """The search within so many steps, bounded by storage alone and then by loads as well."""
     with pytest.MonkeyPatch.context() as steps:
-        steps.setattr("formulations.drp.exact.configurations.FEW_STEPS", few)
-        steps.setattr("formulations.drp.exact.configurations.MOST_STEPS", most)
+        steps.setattr("formulations.drp.exact.set_tree.configurations.FEW_STEPS", few)
+        steps.setattr("formulations.drp.exact.set_tree.configurations.MOST_STEPS", most)
         yield heaviest.py_func
 
 

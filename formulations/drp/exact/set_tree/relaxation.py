@@ -17,10 +17,10 @@ from dataclasses import replace
 import numpy as np
 import scipy.sparse as sp
 
-from formulations.drp.exact.burden_rows import BurdenRows, RowsChosen
-from formulations.drp.exact.packing_program import PackingProgram, Ranges
-from formulations.drp.exact.set_branching import SetBranching
-from formulations.drp.exact.set_nodes import Node, Proven, Relaxed, proven
+from formulations.drp.exact.set_tree.branching import SetBranching
+from formulations.drp.exact.set_tree.burden_rows import BurdenRows, RowsChosen
+from formulations.drp.exact.set_tree.nodes import Node, Proven, Relaxed, proven
+from formulations.drp.exact.set_tree.packing_program import PackingProgram, Ranges
 from formulations.drp.instance import Floats, Integers
 from formulations.drp.problem_p3_p5 import FLOOR_SLACK
 
