@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from threading import Event
 from typing import Protocol
 
-from optsched.jit.dispatcher import limit_left, limited
+from optsched.jit import limit_left, limited
 from optsched.solvers.deadline import Deadline
 
 LOOK = 0.02

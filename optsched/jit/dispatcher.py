@@ -19,7 +19,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 from types import FunctionType
@@ -28,6 +27,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from optsched.jit.alone import alone
+from optsched.jit.clock import clock, compiling, enter, leave, time_to_compile
 from optsched.jit.ingredients import CONSTANT, ingredients
 from optsched.jit.interpreting import (
     Turns,
@@ -41,7 +41,6 @@ from optsched.jit.interpreting import (
 from optsched.jit.one_process import held
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-Result = TypeVar("Result")
 
 PLAIN_TURNS = 80_000
 """Loop turns that a function runs as plain Python before it is compiled, once for itself and once
@@ -50,12 +49,6 @@ turns of all functions together come before the compiler is imported to load wha
 
 TURNS_A_LOOK = 256
 """Loop turns from one look at a time limit to the next."""
-
-COMPILE_SECONDS = 10.0
-"""Seconds that must be left of a time limit for the compiler to be called, as nothing ends it."""
-
-COMPILE_SECONDS_EACH = 1.0
-"""The same for each function that it compiles, if they are many."""
 
 _building = threading.RLock()
 """Held while compiled functions come to know those that they call, the compiler's import within."""
@@ -82,104 +75,6 @@ def njit_rows(function: Function) -> Function:
     return cast(Function, Dispatcher(function, rows=True))
 
 
-@dataclass
-class Stopwatch:
-    """Wall seconds of what ran under a watch; what machine code took to get is apart."""
-
-    seconds: float = 0.0
-    compile_seconds: float = 0.0
-    """Importing the compiler, compiling or loading, and interpreting that was given up."""
-    interpreted_seconds: float = 0.0
-    """Those of ``seconds`` that went to loops without machine code, often 100 times slower."""
-
-
-class _Clock(threading.local):
-    """What a thread has spent."""
-
-    compiling: float = 0.0
-    interpreted: float = 0.0
-    depth: int = 0
-    """Of the compiler's calls of itself."""
-    since: float = 0.0
-    """When the outermost of them began."""
-    runs_plain: bool = False
-    """Whether a plain run is under way."""
-    latest: float = math.inf
-    """Moment on the wall after which whatever is under way is late."""
-
-
-_clock = _Clock()
-
-
-def _working() -> float:
-    """Seconds of a clock that stands still while this thread waits for machine code."""
-    return time.perf_counter() - _clock.compiling
-
-
-@contextmanager
-def limited(seconds: float | None) -> Iterator[None]:
-    """Let loops end in time: the compiler is waited for only where it will come to its end.
-
-    Where it will not, the loop is interpreted; TimeoutError is raised in it when the time is over.
-    What has machine code on disk, or no source to interpret, is loaded or compiled whatever the
-    limit.
-
-    Args:
-        seconds: wall time from now; None: no limit.
-    """
-    before = _clock.latest
-    if seconds is not None:
-        _clock.latest = min(before, time.perf_counter() + seconds)
-    try:
-        yield
-    finally:
-        _clock.latest = before
-
-
-def limit_left() -> float | None:
-    """Seconds left of this thread's limit, for another thread to be limited too; None: none."""
-    return None if math.isinf(_clock.latest) else _clock.latest - time.perf_counter()
-
-
-@contextmanager
-def continued() -> Iterator[Callable[[Callable[[], Result]], Result]]:
-    """What lets another thread do this one's work, under its limit and on its watches.
-
-    The time spent there counts here if the work ends within.
-    """
-    before, after = dict(vars(_clock)), dict[str, Any]()
-
-    def there(work: Callable[[], Result]) -> Result:
-        vars(_clock).update(before)
-        try:
-            return work()
-        finally:
-            after.update(vars(_clock))
-
-    yield there
-    vars(_clock).update(after)
-
-
-@contextmanager
-def stopwatch() -> Iterator[Stopwatch]:
-    """Measure a run; its seconds are there at the end, however that comes.
-
-    Example:
-        >>> with stopwatch() as watch:
-        ...     total = sum(range(10))
-        >>> watch.seconds > 0, watch.compile_seconds
-        (True, 0.0)
-    """
-    watch = Stopwatch()
-    began, compiling, interpreted = _working(), _clock.compiling, _clock.interpreted
-    try:
-        yield watch
-    finally:
-        watch.compile_seconds = _clock.compiling - compiling
-        watch.interpreted_seconds = _clock.interpreted - interpreted
-        watch.seconds = max(0.0, _working() - began)
-
-
 class _LateError(BaseException):
     """Interpreting takes too long."""
 
@@ -200,18 +95,12 @@ class _PlainRun(threading.local):
         self.turns.done, self.turns.stop = 0, min(most, TURNS_A_LOOK)
 
     def _look(self) -> None:
-        if self.turns.done > self.most or time.perf_counter() > _clock.latest:
+        if self.turns.done > self.most or time.perf_counter() > clock.latest:
             raise _LateError
         self.turns.stop = min(self.most, self.turns.done + TURNS_A_LOOK)
 
 
 _plain_run = _PlainRun()
-
-
-def _time_to_compile(parts: int) -> bool:
-    """Whether the limit leaves time to compile so many functions."""
-    left = _clock.latest - time.perf_counter()
-    return left >= max(COMPILE_SECONDS, parts * COMPILE_SECONDS_EACH)
 
 
 class _Way:
@@ -256,13 +145,13 @@ class Dispatcher:
         self._turns = 0  # as plain Python, what was given up included
 
     def __call__(self, *args: Any) -> Any:
-        if _clock.runs_plain:
+        if clock.runs_plain:
             return self.as_plain(*args)  # it is called by one that is interpreted
         if not self._compiled or _Way.compiled is False:
             finished, result = self._tried(args)
             if finished:
                 return result
-            with _compiling():
+            with compiling():
                 self._compiled = self.machine is not None
         return self.machine(*args)
 
@@ -277,13 +166,13 @@ class Dispatcher:
             return finished, result
         ready = self._on_disk and not always_plain
         # to load numba takes as long as small work does as plain Python
-        if ready and ("numba" in sys.modules or not _time_to_compile(self._parts)):
+        if ready and ("numba" in sys.modules or not time_to_compile(self._parts)):
             return finished, result
-        if not always_plain and _time_to_compile(self._parts):
+        if not always_plain and time_to_compile(self._parts):
             allowed = PLAIN_TURNS - _Way.turns if ready else PLAIN_TURNS * self._parts - self._turns
             if allowed > 0:
                 finished, result = self._interpret(args, allowed)
-        if not (finished or ready) and (always_plain or not _time_to_compile(self._parts)):
+        if not (finished or ready) and (always_plain or not time_to_compile(self._parts)):
             finished, result = self._interpret(args, math.inf)
             if not finished:
                 raise TimeoutError("no time was left for machine code")
@@ -295,7 +184,7 @@ class Dispatcher:
         given = in_rows(args) if self._rows else args
         before = copied(given)
         _plain_run.start(turns)
-        _clock.runs_plain = True
+        clock.runs_plain = True
         try:
             with np.errstate(all="ignore"):  # as machine code does
                 result = plain(self.as_plain(*given))
@@ -306,14 +195,14 @@ class Dispatcher:
             put_back(given, before)
             return False, None
         finally:
-            _clock.runs_plain = False
+            clock.runs_plain = False
             self._turns += _plain_run.turns.done
             _Way.turns += _plain_run.turns.done
             spent = time.perf_counter() - began
             if finished:
-                _clock.interpreted += spent
+                clock.interpreted += spent
             else:
-                _clock.compiling += spent
+                clock.compiling += spent
 
     @cached_property
     def machine(self) -> Any:
@@ -368,7 +257,7 @@ class Dispatcher:
             signature = tuple(
                 types.unliteral(one) if isinstance(one, constant) else one for one in literal
             )
-            with _compiling(), _numba().core.compiler_lock.global_compiler_lock:
+            with compiling(), _numba().core.compiler_lock.global_compiler_lock:
                 if _Held.by_this_process:
                     return load_or_compile(signature)
                 _Held.by_this_process = True
@@ -435,28 +324,6 @@ def _in(names: dict[str, Any], function: FunctionType) -> FunctionType:
     return made
 
 
-@contextmanager
-def _compiling() -> Iterator[None]:
-    """Count what passes within to the compiler, once where it calls itself."""
-    _enter()
-    try:
-        yield
-    finally:
-        _leave()
-
-
-def _enter() -> None:
-    _clock.depth += 1
-    if _clock.depth == 1:
-        _clock.since = time.perf_counter()
-
-
-def _leave() -> None:
-    _clock.depth -= 1
-    if _clock.depth == 0:
-        _clock.compiling += time.perf_counter() - _clock.since
-
-
 @cache
 def _numba() -> Any:
     """The compiler, which takes long to import, and whose work is timed from then on."""
@@ -465,10 +332,10 @@ def _numba() -> Any:
 
     class Listener(event.Listener):
         def on_start(self, event: Any) -> None:
-            _enter()
+            enter()
 
         def on_end(self, event: Any) -> None:
-            _leave()
+            leave()
 
     register: Any = event.register
     register("numba:compiler_lock", Listener())

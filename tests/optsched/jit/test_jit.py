@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from optsched.jit import always, stopwatch
+from optsched.jit import always, clock, stopwatch
 from optsched.jit import dispatcher as jit
 
 INNER = (
@@ -244,7 +244,7 @@ def test_under_a_limit_too_short_for_the_compiler_a_loop_is_interpreted_to_its_e
     count, tmp_path, still
 ):
     turns = 2 * jit.PLAIN_TURNS
-    with jit.limited(0.9 * jit.COMPILE_SECONDS):
+    with clock.limited(0.9 * clock.COMPILE_SECONDS):
         assert count(np.zeros(1, dtype=np.int64), turns) == turns
     assert not (tmp_path / "machine").exists()
     assert count(np.zeros(1, dtype=np.int64), turns) == turns  # without a limit
@@ -253,12 +253,16 @@ def test_under_a_limit_too_short_for_the_compiler_a_loop_is_interpreted_to_its_e
 
 def test_a_loop_that_goes_on_after_the_limit_is_ended_and_leaves_its_arguments(count):
     total = np.zeros(1, dtype=np.int64)
-    with stopwatch() as watch, jit.limited(0.05), pytest.raises(TimeoutError, match="machine code"):
+    with (
+        stopwatch() as watch,
+        clock.limited(0.05),
+        pytest.raises(TimeoutError, match="machine code"),
+    ):
         count(total, 10**9)
     assert total[0] == 0
     assert watch.compile_seconds > 0
     assert watch.interpreted_seconds == 0
-    assert jit._clock.latest == np.inf
+    assert clock.clock.latest == np.inf
 
 
 def test_machine_code_is_made_of_the_constants_that_it_was_written_with(
@@ -287,13 +291,13 @@ def test_what_is_given_up_has_drawn_nothing(count, tmp_path, monkeypatch):
     assert watch.compile_seconds > 0.01
     assert rng.bit_generator.state == same.bit_generator.state
     monkeypatch.setattr(draw, "_compiled", False)
-    with jit.limited(0.05), pytest.raises(TimeoutError):
+    with clock.limited(0.05), pytest.raises(TimeoutError):
         draw(rng, 10**9)
     assert rng.bit_generator.state == same.bit_generator.state
 
 
 def test_an_inner_limit_does_not_outlast_an_outer_one(count):
-    with jit.limited(0.05), jit.limited(1e9), jit.limited(None), pytest.raises(TimeoutError):
+    with clock.limited(0.05), clock.limited(1e9), clock.limited(None), pytest.raises(TimeoutError):
         count(np.zeros(1, dtype=np.int64), 10**9)
 
 
@@ -309,16 +313,16 @@ def test_the_compiler_is_given_more_time_for_functions_that_call_others(
     monkeypatch.delitem(sys.modules, "calling", raising=False)
     import calling
 
-    turns, seconds = jit.PLAIN_TURNS + 10, 11.5 * jit.COMPILE_SECONDS_EACH
-    assert seconds > jit.COMPILE_SECONDS
+    turns, seconds = jit.PLAIN_TURNS + 10, 11.5 * clock.COMPILE_SECONDS_EACH
+    assert seconds > clock.COMPILE_SECONDS
     for loop, compiled in ((calling.many_10, False), (count, True)):
-        with jit.limited(seconds):
+        with clock.limited(seconds):
             loop(np.zeros(1, dtype=np.int64), turns)
         assert (tmp_path / "machine").exists() == compiled
 
 
 def test_a_loop_that_always_runs_plain_ends_at_the_limit_too(count, tmp_path):
-    with always(compiled=False), jit.limited(0.05), pytest.raises(TimeoutError):
+    with always(compiled=False), clock.limited(0.05), pytest.raises(TimeoutError):
         count(np.zeros(1, dtype=np.int64), 10**9)
     assert not (tmp_path / "machine").exists()
 
@@ -399,12 +403,12 @@ def test_a_compiled_function_takes_a_list_of_another(tmp_path, monkeypatch):
 
 
 def test_a_limit_is_handed_on_to_other_threads():
-    assert jit.limit_left() is None
-    with jit.limited(60.0), jit.limited(100.0):
-        left = jit.limit_left()
+    assert clock.limit_left() is None
+    with clock.limited(60.0), clock.limited(100.0):
+        left = clock.limit_left()
         assert left is not None
         assert 0 < left <= 60.0
-    assert jit.limit_left() is None
+    assert clock.limit_left() is None
 
 
 def test_no_other_thread_sees_machine_code_that_does_not_know_yet_what_it_calls(
@@ -429,8 +433,8 @@ def test_no_other_thread_sees_machine_code_that_does_not_know_yet_what_it_calls(
 
 def test_another_thread_works_under_the_limit_and_on_the_watch_of_the_one_that_waits(count):
     found = []
-    with stopwatch() as watch, jit.limited(60.0), jit.continued() as there:
-        work = lambda: (jit.limit_left(), count(np.zeros(1, dtype=np.int64), 10))  # noqa: E731
+    with stopwatch() as watch, clock.limited(60.0), clock.continued() as there:
+        work = lambda: (clock.limit_left(), count(np.zeros(1, dtype=np.int64), 10))  # noqa: E731
         thread = threading.Thread(target=lambda: found.append(there(work)))
         thread.start()
         thread.join()
@@ -491,7 +495,7 @@ def test_rows_are_left_as_machine_code_leaves_them(rows):
 
 def test_rows_of_a_run_that_is_given_up_are_as_before(rows):
     table, times = np.ones(3, dtype=rows.PAIR), np.arange(3.0)
-    with always(compiled=False), jit.limited(0.05), pytest.raises(TimeoutError):
+    with always(compiled=False), clock.limited(0.05), pytest.raises(TimeoutError):
         rows.passed_on(table, times, 10**9)
     assert table.tolist() == [(1, 1.0)] * 3
     assert times.tolist() == [0.0, 1.0, 2.0]
