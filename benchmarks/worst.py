@@ -16,9 +16,8 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from optsched.adversary import adversarial
+from optsched.adversary import Hunt, adversarial
 from optsched.adversary.judging import Wanted, strange
-from optsched.adversary.search import Hunt
 from optsched.evaluation.runs import instance_rng
 from optsched.instances.document import parse
 from optsched.parallel.local import cores

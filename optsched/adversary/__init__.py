@@ -1,6 +1,7 @@
 """Adversarial instances: search, shrinking, explanation, and certificates."""
 
 from optsched.adversary.case import Case, check_case, make_case
+from optsched.adversary.hunt import Hunt
 from optsched.adversary.online_bound import (
     OnlineBoundCase,
     check_online_bound_case,
@@ -12,6 +13,7 @@ from optsched.adversary.why import why
 
 __all__ = [
     "Case",
+    "Hunt",
     "OnlineBoundCase",
     "Search",
     "adversarial",

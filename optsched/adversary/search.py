@@ -11,54 +11,30 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext
-from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
-import numpy as np
-
-from optsched.adversary.judging import ANY, KNOWN, SEEDS, Judge, Score, Wanted, draws_lots, strange
-from optsched.adversary.online_bound import OnlineBoundJudge, check_tree
-from optsched.adversary.space import Key, Space
+from optsched.adversary.chain import CHAINS, COUNTED, FACTS, NOTHING, chain, chain_of
+from optsched.adversary.hunt import TIME_LIMIT, Hunt
+from optsched.adversary.judging import ANY, Score, strange
+from optsched.adversary.online_bound import check_tree
 from optsched.errors import InputError
-from optsched.evaluation.code_digest import code_versions, generator_versions, method_versions
 from optsched.evaluation.heuristic_run import with_heuristics
-from optsched.evaluation.runs import MethodSpec, check_exact
+from optsched.evaluation.runs import check_exact
 from optsched.instances.document import dumps
 from optsched.parallel.local import Processes, Serial
 from optsched.problem import Heuristic, Problem
-from optsched.solvers.options import Options
 from optsched.study.engine import Engine
 from optsched.study.layout import PlannedInstance
-from optsched.study.plan import Plan, fingerprint, found
+from optsched.study.plan import Plan, found
 from optsched.study.store import Store
 from optsched.study.sweep import Sweep, add_sweep, case_of
 
-CHAINS = 4
-"""Chains under way at a time, at most."""
-
 LENGTH, SHORT = 200, 30
 """Candidates of a chain, at most, and of the first ones: early, beginning anew counts more."""
-
-TIME_LIMIT = 5.0
-"""Seconds of a solve; an optimum that is not proven by then counts by its certain end."""
-
-_FIRST = 20  # generated instances of which a chain starts from the worst
-_HEAT = 0.1  # of the first generation: a ratio smaller by this share is accepted one time in e
-_COLDEST = 0.002
-_ASKED = 0.1  # share of candidates whose optimum is asked for although a known schedule would do
-COUNTED = ("evaluated", "solved", "refused", "failed")
-"""Counts of candidates, by a judge."""
-
-NOTHING = {"document": "", "low": 0.0, "second": 0.0, "failure": "", **dict.fromkeys(COUNTED, 0)}
-"""The row of a chain that found nothing."""
-
-_FACTS = ("low", "high", "cost", "incumbent", "bound", "status", "second")  # of a score, kept
-_TIE = 0.02  # weight of the second criterion: less than steps of the ratio, more than the cold
-_MOST_TIE = 0.02  # what it may count at most
 
 
 @dataclass(frozen=True)
@@ -83,69 +59,6 @@ class Search:
     """Candidates so far, and the worst ratio until then."""
     interrupted: bool = False
     """Whether it was stopped before its end."""
-
-
-@dataclass(frozen=True)
-class Hunt:
-    """What a search looks for, and where."""
-
-    problem: str | Problem
-    heuristic: str
-    generator: Mapping[str, Any]
-    """Options of the generator."""
-    reference: str | None = None
-    time_limit: float = TIME_LIMIT
-    runs: int | None = None
-    """Runs of the heuristic on a candidate; None: ``SEEDS`` if it is randomised, else one."""
-
-    def judge(self, seeds: Sequence[int]) -> Judge:
-        """Who judges candidates."""
-        chosen = found(self.problem)
-        method, _ = chosen.formulation(self.reference or chosen.reference)
-        usual = Options(time_limit=self.time_limit, profile="tiny")
-        supported = {n: v for n, v in vars(usual).items() if n in method.supports}
-        limits = Options(**supported)
-        kind = OnlineBoundJudge if self.heuristic == ANY else Judge
-        return kind(
-            chosen,
-            self.heuristic,
-            reference=self.reference,
-            options=limits,
-            seeds=seeds,
-            generator=self.generator,
-        )
-
-    def seeds(self) -> range:
-        """Seeds of the heuristic's runs on a candidate: several if it is randomised."""
-        if self.runs is not None:
-            return range(self.runs)
-        lots = self.heuristic != ANY and _lots(*self._known(), self.heuristic)
-        return range(SEEDS if lots else 1)
-
-    def space(self) -> Space:
-        """Where it looks."""
-        return _space(*self._known())
-
-    def _known(self) -> tuple[_Known, str]:
-        """What a process that has several chains makes once."""
-        by_name = isinstance(self.problem, str)
-        known = _Known(str(self.problem) if by_name else self.code(), found(self.problem))
-        return known, json.dumps(dict(self.generator), sort_keys=True)
-
-    def code(self) -> str:
-        """Digest of what the results depend on beside the arguments."""
-        chosen = found(self.problem)
-        own = [] if self.heuristic == ANY else [MethodSpec("heuristic", self.heuristic)]
-        methods = [
-            *own,
-            MethodSpec("exact", self.reference or chosen.reference),
-            *(MethodSpec("bound", one.name) for one in chosen.bounds.values() if one.quick),
-        ]
-        versions = [method_versions(chosen, method) for method in methods]
-        if self.heuristic == ANY and chosen.arrivals is not None:
-            parts = (chosen.arrivals.unfold, chosen.arrivals.replan)
-            versions.append(code_versions(filter(None, parts)))
-        return fingerprint([generator_versions(chosen), versions])
 
 
 def adversarial(
@@ -358,138 +271,9 @@ def _result(rows: Sequence[Mapping[str, Any]], seconds: float) -> Search | None:
     total = {name: sum(row[name] for row in rows) for name in COUNTED}
     return Search(
         document=json.loads(worst_row["document"]),
-        score=Score(**{name: worst_row[name] for name in _FACTS}),
+        score=Score(**{name: worst_row[name] for name in FACTS}),
         failure=next((row["failure"] for row in rows if row["failure"]), ""),
         seconds=seconds,
         history=history,
         **total,
     )
-
-
-# a chain, in whatever process
-
-
-@dataclass(frozen=True)
-class _Known:
-    """A problem by its name, or by what results depend on."""
-
-    name: str
-    problem: Problem = field(compare=False)
-
-
-@lru_cache(maxsize=4)
-def _space(known: _Known, generator: str) -> Space:
-    return Space(known.problem, json.loads(generator))
-
-
-@lru_cache(maxsize=4)
-def _lots(known: _Known, generator: str, heuristic: str) -> bool:
-    return draws_lots(known.problem, heuristic, _space(known, generator))
-
-
-def chain(problem: str, **arguments: Any) -> list[dict[str, Any]]:
-    """One chain of a search on an announced problem; see ``chain_of``."""
-    return chain_of(problem, **arguments)
-
-
-def chain_of(
-    problem: str | Problem,
-    *,
-    heuristic: str,
-    generator: str,
-    reference: str,
-    time_limit: float,
-    seed: int,
-    number: int,
-    length: int,
-    start: str,
-    code: str,
-    runs: int | None = None,
-    seconds: float = math.inf,
-) -> list[dict[str, Any]]:
-    """One chain of simulated annealing.
-
-    Args:
-        problem: whose instances.
-        heuristic: name and options.
-        generator: options as JSON.
-        reference: formulation; empty: the problem's.
-        time_limit: of a solve.
-        seed: of the search.
-        number: of the chain; the later, the colder it begins.
-        length: candidates.
-        start: a document as JSON; empty: the worst of some generated ones.
-        code: that is to be run; only tells results of other code apart.
-        runs: of the heuristic on a candidate; None: several if it is randomised.
-        seconds: after which no further candidate is tried, once one has a ratio.
-
-    Returns:
-        One row: the worst found, its score and counts.
-    """
-    until = time.monotonic() + seconds
-    hunt = Hunt(problem, heuristic, json.loads(generator), reference or None, time_limit, runs)
-    rng = np.random.default_rng([seed, number])
-    judge, space = hunt.judge(hunt.seeds()), hunt.space()
-    heat = max(_COLDEST, _HEAT / (1 + number // CHAINS))
-    best = _anneal(judge, space, json.loads(start) if start else None, length, heat, rng, until)
-    row = {name: getattr(judge, name) for name in (*COUNTED, "failure")}
-    if best is None:
-        return [NOTHING | row]
-    document, score = best
-    facts = {name: getattr(score, name) for name in _FACTS}
-    return [{**row, "document": json.dumps(document), **facts}]
-
-
-def _anneal(
-    judge: Judge,
-    space: Space,
-    document: Any | None,
-    length: int,
-    heat: float,
-    rng: np.random.Generator,
-    until: float,
-) -> tuple[Any, Score] | None:
-    """The worst candidate met, and its score."""
-    best: tuple[Any, Score] | None = None
-    now: Score | None = None
-    dull: Counter[Key] = Counter()
-    sampled = _FIRST if document is None else 1
-    for count in range(length):
-        if best is not None and time.monotonic() > until:
-            break
-        need = -math.inf
-        if count >= sampled and now is not None:
-            temperature = heat * (_COLDEST / heat) ** (count / length)
-            need = _energy(now) + temperature * math.log(max(float(rng.random()), 1e-300))
-            candidate = space.mutate(document, rng, dull)
-        elif sampled == 1 and count == 0:
-            candidate = document
-        else:
-            candidate = space.documents[rng.integers(len(space.documents))]
-            need = -math.inf if now is None else _energy(now)
-        known = None if now is None or rng.random() < _ASKED else now.schedule
-        beaten = (0.0, 0.0) if best is None else best[1].rank
-        score = judge.document(candidate, Wanted(math.exp(need - _MOST_TIE), known, beaten))
-        if score is not None and now is not None and count >= sampled:
-            same = (score.cost, score.second) == (now.cost, now.second)
-            for changed in space.changed(document, candidate):
-                dull[changed] = dull[changed] + 1 if same else dull[changed] // 2
-        if score is None or score.low <= 0:
-            continue
-        if best is None or score.rank > best[1].rank:
-            best = candidate, score
-        if now is None or _energy(score) >= need:
-            document, now = candidate, score
-        if math.isinf(score.low):
-            break  # nothing is worse
-    if best is not None and best[1].status == KNOWN:
-        solved = judge.settled(*best)
-        best = best if solved is None else (best[0], solved)
-    return best
-
-
-def _energy(score: Score) -> float:
-    """What annealing climbs: the logarithm of the ratio, ties told apart."""
-    if not (0 < score.second < math.inf):
-        return math.log(score.low)
-    return math.log(score.low) + max(-_MOST_TIE, min(_MOST_TIE, _TIE * math.log(score.second)))

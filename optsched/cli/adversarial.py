@@ -296,7 +296,7 @@ def _load(path: Path) -> Case | OnlineBoundCase:
 def _judge(
     problem: str | Problem, call: str, generator: Any, reference: str | None, seeds: Any = None
 ) -> tuple[Judge, Space]:
-    from optsched.adversary.search import Hunt
+    from optsched.adversary import Hunt
 
     hunt = Hunt(problem, call, generator, reference)
     return hunt.judge(hunt.seeds() if seeds is None else seeds), hunt.space()

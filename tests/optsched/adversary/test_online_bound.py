@@ -9,6 +9,7 @@ import pytest
 
 from formulations.preemptive import Instance
 from optsched.adversary import (
+    Hunt,
     OnlineBoundCase,
     adversarial,
     check_online_bound_case,
@@ -18,7 +19,6 @@ from optsched.adversary import (
 from optsched.adversary.judging import ANY, Wanted
 from optsched.adversary.online_bound import OnlineBoundJudge
 from optsched.adversary.picture import both_schedules
-from optsched.adversary.search import Hunt
 from optsched.errors import InputError
 from optsched.instances.document import dumps, load, parse, save
 from optsched.online import online_lower_bound, stopping_scenarios

@@ -13,9 +13,8 @@ import covering
 import numpy as np
 import pytest
 
-from optsched.adversary import Case, adversarial, check_case, make_case, shrink, why
+from optsched.adversary import Case, Hunt, adversarial, check_case, make_case, shrink, why
 from optsched.adversary.judging import Judge, Wanted
-from optsched.adversary.search import Hunt
 from optsched.adversary.why import flipped, spelled
 from optsched.cli.adversarial import _shrunk
 from optsched.cli.console import cell
