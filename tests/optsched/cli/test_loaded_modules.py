@@ -105,5 +105,6 @@ def test_what_is_done_with_one_problem_loads_no_other_and_solves_with_one_solver
     libraries, ours, papers = solved
     assert libraries <= HIGHS | {"ortools"}
     assert not any(name.startswith(("optsched.decomposition", "optsched.proof")) for name in ours)
-    models = {"decode", "grid", "network", "problem_2", "problem_4"}
+    grid = {"time_indexed", "time_indexed.decode", "time_indexed.grid"}
+    models = grid | {"network", "problem_2", "problem_4"}
     assert of_paper(papers, "preemptive") <= LIGHT | models

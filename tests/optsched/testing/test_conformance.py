@@ -29,9 +29,9 @@ from optsched.testing import (
 INSTALLED = sorted(available(), key=lambda name: (name != "highs", name))
 WHOLE = [name for name in INSTALLED if Feature.INTEGERS in backend(name).features]
 REGRESSIONS = sorted((Path(__file__).parents[2] / "data" / "regressions").glob("*.json"))
-MODELS = int(os.environ.get("OPTSCHED_RANDOM_MODELS", "2000"))
+MODELS = int(os.environ.get("OPTSCHED_RANDOM_MODELS", "1200"))
 """Random models in this run; benchmarks/conformance.py is for many more."""
-BATCHES = 20
+BATCHES = 12
 
 
 def takes_otherwise(solver: str, case: ConformanceCase) -> bool:

@@ -119,7 +119,7 @@ def test_the_worked_example_costs_12_and_no_less():
     assert states.search(12.0 - 1e-6, lambda: True) == (12.0 - 1e-6, None)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 def test_it_agrees_with_the_listing_of_all_deployments(seed):
     instance = tiny(seed, jobs=2, sites=2, most_chunks=2)
     expected = listed_optimum(instance, 4)
