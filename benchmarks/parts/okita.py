@@ -20,6 +20,11 @@ def no_joint_search(*arguments: Any) -> tuple[float, None]:
     return -np.inf, None
 
 
+def no_children(*arguments: Any) -> list[Any]:
+    """Divide nothing."""
+    return []
+
+
 def no_rows(demand: Any, capacity: Any) -> Any:
     """Return no row by rounding."""
     return np.zeros((0, len(demand)))
@@ -39,6 +44,12 @@ def columns(**replaced: Any) -> Part:
 PARTS = {
     "annealing": columns(**{"method__Search.improve": nothing}),
     "joint search": columns(**{"joint_states__JointSearch.search": no_joint_search}),
+    "branch and bound": columns(**{"branch__Tree._divided": no_children}),
+    "lattices together": Part(
+        "okita",
+        "problem_2_columns",
+        replaced={"formulations.okita.one_job.planner:TOGETHER": 0},
+    ),
     "rows by rounding": columns(pricing__rounded_rows=no_rows),
     "labels": Part(
         "okita",

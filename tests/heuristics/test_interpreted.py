@@ -100,7 +100,7 @@ CALLS = {
 }
 """What has compiled loops beside heuristics."""
 
-LOOKED_AT = 20
+LOOKED_AT = 40
 """Calls of each function that are made both ways; the rest runs compiled."""
 
 LONG_QUEUES = {"_make_room", "_free_bucket"}
@@ -179,7 +179,7 @@ def test_every_function_does_the_same_both_ways(monkeypatch):
     known = sites_cost(pair, Planner(pair).greedy())
     monkeypatch.setattr(planning, "LARGEST_LATTICE", 1000)
     planner = Planner(pair)
-    pricing = Pricing(planner, windows(pair, known_cost=known))
+    pricing = Pricing.of(planner, windows(pair, known_cost=known))
     monkeypatch.setattr("formulations.okita.exact.joint_states.FIRST_STATES", 1)
     states = JointStates(planner.lattices, pricing, np.zeros(len(pricing.room())), 8192)
     assert states.search(2 * known, lambda: True)[1]

@@ -9,6 +9,8 @@
 4. Joint search (``joint_states``): a dynamic program over the slots whose states are the points of
    all jobs' lattices. Moves of a job within its reduced-cost limit (``joint_moves``, listed by
    ``move_listing``) are combined slot by slot (``joint_expand``). States are bounded by the dual
-   values; it proves the optimum, or is repeated with more states.
-5. If states become too many, annealing goes on with the fractional columns until the time is over.
+   values.
+5. If states become too many, branch and bound divides the slots in which jobs complete
+   (``branch``): columns and joint search bound each node.
+6. Annealing goes on with the fractional columns until the time is over.
 """

@@ -20,7 +20,7 @@ from formulations.okita.one_job.paths import JobTerms
 
 FIRST_MOVES = 1024
 """Moves that there is room for at first."""
-MOST_MOVES = 200_000
+MOST_MOVES = 1_000_000
 """Moves of one job in one slot beyond which they are not listed."""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import cached_property
@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from formulations.okita.bounds import lb_sites, volume_bound
 from formulations.okita.check import check
+from formulations.okita.exact.branch import Tree
 from formulations.okita.exact.improve import DestroyRepair
 from formulations.okita.exact.joint_states import JointSearch
 from formulations.okita.exact.pricing import Pricing
@@ -24,6 +25,7 @@ from optsched.decomposition import (
     ColumnBlock,
     ColumnChoice,
     ColumnGeneration,
+    ColumnSolution,
     Incumbent,
     anneal,
     beside,
@@ -60,7 +62,7 @@ class SearchParams(BaseModel):
         0.4, gt=0, le=1, description="part of the time left for column generation"
     )
     joint_share: float = Field(
-        0.6, gt=0, le=1, description="part of the time left for joint search"
+        0.8, gt=0, le=1, description="part of the time left for joint search and its tree"
     )
     hot: float = Field(
         0.01, gt=0, description="first temperature, part of the cost above each job's alone"
@@ -69,9 +71,9 @@ class SearchParams(BaseModel):
     patience: int = Field(
         20, ge=1, description="non-improving steps, for each job, after which annealing ends"
     )
-    states: int = Field(8192, ge=64, description="states of a slot in the first joint search")
+    states: int = Field(8192, ge=64, description="states of a slot in a node's joint search")
     most_states: int = Field(
-        131_072, ge=64, description="states of a slot in the last joint search: memory"
+        131_072, ge=64, description="states if a node cannot be divided: memory"
     )
 
 
@@ -101,8 +103,7 @@ class Search:
         self.floors: Floats | None = None
         self.message = ""
         self._heard: ColumnChoice | None = None
-        self._duals: Floats | None = None
-        self._columns: tuple[tuple[int, Path], ...] = ()
+        self._relaxed: ColumnSolution | None = None
 
     def _late(self) -> bool:
         deadline = self.best.deadline
@@ -181,7 +182,7 @@ class Search:
     @cached_property
     def pricing(self) -> Pricing:
         """Pricing at the capacities."""
-        return Pricing(self.planner, self.span)
+        return Pricing.of(self.planner, self.span)
 
     def _known(self) -> Iterator[tuple[int, Path]]:
         if self.floors is not None:
@@ -191,28 +192,40 @@ class Search:
 
     def relax(self, share: float) -> None:
         """Generate columns for a part of the time: a bound, dual values, fractional columns."""
-        best, pricing, floors = self.best, self.pricing, self.floors
-        if best.over or floors is None:
+        best = self.best
+        if best.over or self.floors is None:
             return
-        room = pricing.room()
-        columns = ColumnGeneration(
-            np.full(len(room), -np.inf), room,
-            [ColumnBlock(least_cost=float(floor)) for floor in floors], pricing,
-            initial=list(pricing.columns(list(self._known()))), branching=0,
-        )  # fmt: skip
-        found = columns.solve_relaxation(
-            time_limit=best.deadline.within(share), smoothing=SMOOTHING,
-            stop=best.deadline.stop, on_progress=self._on_progress,
-        )  # fmt: skip
+        found = self.relaxed(
+            self.pricing, self._known(), best.deadline.within(share), self._on_progress
+        )
         best.raise_bound(found.bound)
         best.infeasible = found.status is Status.INFEASIBLE and best.schedule is None
-        self._duals = found.prices
+        self._relaxed = found
         if self.moves is not None and found.chosen:
             chosen: dict[int, list[tuple[Path, float]]] = {}
             for column, part in found.chosen:
                 path = replace(column.payload, price=column.cost)
                 chosen.setdefault(column.block, []).append((path, part))
             self.moves.chosen = chosen
+
+    def relaxed(
+        self,
+        pricing: Pricing,
+        known: Iterable[tuple[int, Path]],
+        seconds: float | None,
+        tell: Callable[..., object] | None = None,
+    ) -> ColumnSolution:
+        """Generate columns among some schedules of each job, from known ones."""
+        assert self.floors is not None
+        room = pricing.room()
+        columns = ColumnGeneration(
+            np.full(len(room), -np.inf), room,
+            [ColumnBlock(least_cost=float(floor)) for floor in self.floors], pricing,
+            initial=list(pricing.columns(list(known))), branching=0,
+        )  # fmt: skip
+        return columns.solve_relaxation(
+            time_limit=seconds, smoothing=SMOOTHING, stop=self.best.deadline.stop, on_progress=tell
+        )
 
     def _on_progress(self, bound: float | None, choice: ColumnChoice | None) -> None:
         """Take what columns prove and the best choice of them, on the way."""
@@ -225,23 +238,22 @@ class Search:
     # joint search
 
     def decide(self) -> None:
-        """Search jointly with more and more states; then anneal until the time is over."""
+        """Search jointly, in a tree over completions; then anneal until the time is over."""
         best, params = self.best, self.params
-        lattices = self.planner.lattices
-        small = [lattice for lattice in lattices if lattice is not None]
-        if self._duals is not None and len(small) == len(lattices):
+        if self._relaxed is not None and not best.over:
             part = best.part(params.joint_share)
-            joint = JointSearch(small, lambda: not (best.closed or part.over()))
-            states = params.states
-            while states <= params.most_states and not (best.over or part.over()):
-                before, ceiling = best.value, min(best.value, self._ceiling())
-                bound, schedule = joint.search(self.pricing, self._duals, ceiling, states)
-                best.offer(schedule)
-                if bound >= ceiling and best.schedule is None:
-                    best.infeasible = True
-                best.raise_bound(min(bound, best.value))
-                if best.value >= before:
-                    states *= 4
+
+            def go_on() -> bool:
+                return not (best.closed or part.over())
+
+            def relax(pricing: Pricing) -> ColumnSolution:
+                return self.relaxed(pricing, self.pricing.made(), part.within(1.0))
+
+            lattices = [one for one in self.planner.lattices if one is not None]
+            joint = JointSearch(lattices, go_on) if len(lattices) == self.instance.jobs else None
+            states = params.states, params.most_states
+            tree = Tree(best, joint, relax, go_on, states, self._ceiling())
+            tree.search(self.pricing, self._relaxed)
         while not best.over and self.moves is not None:
             self.improve(1.0)
             if best.options.time_limit is None:

@@ -72,22 +72,46 @@ class SiteLimits:
 
 
 @dataclass(frozen=True, eq=False)
+class Ends:
+    """The slots in which jobs may complete, counted from their releases, each of shape (jobs,).
+
+    A job that completes before the first of them pays for it as if it completed then.
+    """
+
+    first: Integers
+    last: Integers
+
+    def of(self, i: int, path: Path) -> int:
+        """The slot that a schedule of a job pays for."""
+        return max(path.last, int(self.first[i]))
+
+    def has(self, i: int, path: Path) -> bool:
+        """Whether a schedule of a job completes no later than it may."""
+        return bool(path.last <= self.last[i])
+
+
+@dataclass(frozen=True, eq=False)
 class Pricing:
     """The cheapest schedules of a job at any prices of limits."""
 
     planner: Planner
     windows: Windows
-    _made: dict[tuple[int, bytes, bytes, bytes], Column] = field(default_factory=dict)
+    ends: Ends
+    limits: SiteLimits
+    """The rows of a slot."""
+    _made: dict[tuple[int, int, bytes, bytes, bytes], Column] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, planner: Planner, windows: Windows) -> Pricing:
+        """Return the pricing of all schedules in these slots."""
+        length = windows.last - windows.instance.release_slot
+        ends = Ends(np.zeros_like(length), length)
+        return cls(planner, windows, ends, SiteLimits.of(windows.instance))
 
     @property
     def instance(self) -> Instance:
         """The system and its jobs."""
         return self.planner.instance
-
-    @cached_property
-    def limits(self) -> SiteLimits:
-        """The rows of a slot."""
-        return SiteLimits.of(self.instance)
 
     @cached_property
     def slots(self) -> int:
@@ -104,19 +128,24 @@ class Pricing:
         return np.tile(self.limits.room, self.slots)
 
     def columns(self, paths: Sequence[tuple[int, Path]]) -> Iterator[Column]:
-        """Yield schedules of jobs that keep to the slots, as columns, each once."""
+        """Yield schedules of jobs that complete where they may, as columns, each once."""
         seen = set()
         for i, path in paths:
-            if path.last < len(self._free[i].flow_cost):
+            if self.ends.has(i, path):
                 column = self.column(i, path)
                 if id(column) not in seen:
                     seen.add(id(column))
                     yield column
 
+    def made(self) -> list[tuple[int, Path]]:
+        """Return all schedules that were columns so far, with their jobs."""
+        return [(column.block, column.payload) for column in self._made.values()]
+
     def column(self, i: int, path: Path) -> Column:
         """Return a schedule of a job as a column: what it costs and what it holds."""
         path = path.trimmed()
-        key = i, path.workers.tobytes(), path.server.tobytes(), path.flow.tobytes()
+        end, flow_cost = self.ends.of(i, path), self._free[i].flow_cost
+        key = i, end, path.workers.tobytes(), path.server.tobytes(), path.flow.tobytes()
         if key not in self._made:
             instance, limits = self.instance, self.limits
             runs = np.flatnonzero(path.server >= 0)
@@ -126,7 +155,7 @@ class Pricing:
             first = int(instance.release_slot[i]) - 1
             self._made[key] = Column(
                 block=i,
-                cost=path_cost(instance, i, path),
+                cost=path_cost(instance, i, path) + flow_cost[end] - flow_cost[path.last],
                 rows=used + first * len(limits.site),
                 values=held.reshape(-1)[used],
                 payload=path,
@@ -141,6 +170,7 @@ class Pricing:
         """
         terms, search = self.terms(block, duals.rows, duals.weight), self.planner.searches[block]
         paths, bound = search.cheapest(terms)
+        paths = [own for own in paths if self.ends.has(block, own)]
         lattice, exact = self.planner.lattices[block], list[Path]()
         improves = bool(paths) and paths[0].price < duals.threshold
         if bound < duals.threshold and (duals.exact or not improves):
@@ -149,7 +179,8 @@ class Pricing:
                 exact = list(cheapest_paths(self.instance, lattice, terms, below=limit))
                 bound = max(bound, min([limit, *(one.price for one in exact)]))
             elif search.by_server and duals.exact:
-                exact, low = cheapest_by_labels(search, terms, limit)
+                found, low = cheapest_by_labels(search, terms, limit)
+                exact = [own for own in found if self.ends.has(block, own)]
                 bound = max(bound, low)
             paths = exact + paths
         return Priced([self.column(block, own) for own in paths[:OFFERED]], bound)
@@ -158,12 +189,16 @@ class Pricing:
         """Return the terms of a job at prices of rows; its own costs count by a weight."""
         free, first = self._free[i], int(self.instance.release_slot[i]) - 1
         price = self.paid(rows)[first : first + len(free.flow_cost)]
-        return priced_terms(free, *self.limits.charged(i, price), weight)
+        terms = priced_terms(free, *self.limits.charged(i, price), weight)
+        terms.flow_cost[: self.ends.first[i]] = np.inf
+        terms.flow_cost[self.ends.last[i] + 1 :] = np.inf
+        return terms
 
     def least(self, i: int, terms: JobTerms) -> float:
         """Return what a job pays at least on some terms, money; infinite without a schedule."""
         lattice = self.planner.lattices[i]
         paths, bound = self.planner.searches[i].cheapest(terms)
+        paths = [own for own in paths if self.ends.has(i, own)]
         if lattice is None:
             return bound
         below, path = (paths[0].price, paths[0]) if paths else (np.inf, None)

@@ -42,7 +42,10 @@ from formulations.okita.one_job.units import ByUnits
 from formulations.okita.schedule import Schedule
 
 LARGEST_LATTICE = 100_000
-"""Most points of a job's lattice: beyond, its cheapest schedule is out of reach."""
+"""Most points of a job's lattice, unless those of all jobs are few: beyond, its cheapest schedule
+is out of reach."""
+TOGETHER = 7
+"""All jobs' lattices are built if they have so many times as many points together at most."""
 
 SMALL_LATTICE = 2000
 """Most points of a lattice that is as quick to search as units of work."""
@@ -97,7 +100,9 @@ class Planner:
     def _small(self) -> list[bool]:
         """Whether the lattice of each job is within reach."""
         jobs = self._in_time(range(self.instance.jobs))
-        return [lattice_points(Levels.of(self.instance, i)) <= LARGEST_LATTICE for i in jobs]
+        points = [lattice_points(Levels.of(self.instance, i)) for i in jobs]
+        few = sum(points) <= TOGETHER * LARGEST_LATTICE
+        return [few or own <= LARGEST_LATTICE for own in points]
 
     @cached_property
     def lattices(self) -> tuple[Lattice | None, ...]:

@@ -12,7 +12,7 @@ from formulations.okita.horizon import affordable, flow_cut_off
 from formulations.okita.one_job import planner as planning
 from formulations.okita.one_job.greedy import in_turn
 from formulations.okita.one_job.labels import cheapest_by_labels
-from formulations.okita.one_job.lattice import Levels, build_lattice, cheapest_paths
+from formulations.okita.one_job.lattice import Levels, build_lattice, cheapest_paths, lattice_points
 from formulations.okita.one_job.paths import (
     FreeCapacity,
     free_terms,
@@ -57,6 +57,19 @@ def test_without_a_lattice_units_of_work_bound_a_job_from_both_sides(monkeypatch
     assert not any(planner.lattices)
     for (path, bound), price in zip(planner.alone, exact, strict=True):
         assert bound <= price * (1 + 1e-9) <= path.price * (1 + 2e-9)
+
+
+def test_all_lattices_are_built_if_they_have_few_points_together(monkeypatch):
+    instance = PROBLEM.generate(np.random.default_rng(2), jobs=4, sites=3, horizon=2)
+    points = [lattice_points(Levels.of(instance, i)) for i in range(instance.jobs)]
+    largest, together = min(points), sum(points)
+    assert largest < max(points)
+    monkeypatch.setattr(planning, "LARGEST_LATTICE", largest)
+    monkeypatch.setattr(planning, "TOGETHER", together / largest)
+    assert all(Planner(instance).lattices)
+    monkeypatch.setattr(planning, "TOGETHER", (together - 1) / largest)
+    built = [lattice is not None for lattice in Planner(instance).lattices]
+    assert built == [own <= largest for own in points]
 
 
 def test_a_schedule_is_held_only_if_sites_have_as_much():

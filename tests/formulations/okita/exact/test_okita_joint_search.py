@@ -29,7 +29,7 @@ def pricing_of(instance, known):
     """Pricing in the slots of schedules that cost no more."""
     planner = Planner(instance)
     span = windows(instance, known_cost=known, job_bounds=planner.floors)
-    return Pricing(planner, span)
+    return Pricing.of(planner, span)
 
 
 def states_of(instance, known, price=0.0, most=MOST):
@@ -224,7 +224,7 @@ def test_a_search_that_ends_lets_the_next_go_further_and_one_that_does_not_keeps
     search = relaxed()
     instance, value = search.instance, search.best.value
     joint = JointSearch(search.planner.lattices, lambda: True)
-    duals = search.pricing, search._duals
+    duals = search.pricing, search._relaxed.prices
     bound, schedule = joint.search(*duals, value * (1 + 1e-6), MOST)
     assert search.best.bound <= bound <= cost(instance, schedule) <= value * (1 + 1e-6)
     first, found = joint.reach, cost(instance, schedule) * (1 - 1e-8)
