@@ -14,7 +14,7 @@
   names; without what never binds ``problem_4``; as a min-cost flow ``network`` |
 | (5), prices of chunks; Lemmas 1 to 5, Theorems 3 and 4 | ``theorems`` |
 | (6): (6a), (6b), the dual of (4) | ``problem_6``, corrected and printed |
-| (7): (7a) to (7e), storage | ``storage/problem_7`` on ``chunks``; checked by ``storage/check`` |
+| (7): (7a) to (7e), storage | ``storage/problem_7`` on ``chunks``; checked by ``check_storage`` |
 | (8) and its dual (9): (9a), (9b) | ``storage/problem_8_9`` |
 | (10): (10a) to (10c), Theorem 1 (NP-hardness) | ``problem_10``, with the reduction of its proof |
 | (11): (11a), (11b), speed augmentation; Theorem 3, corrected | ``problem_11``: ``problem_11``, \

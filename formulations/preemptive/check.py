@@ -39,6 +39,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from formulations.preemptive.check_storage import (
+    StorageRelease,
+    refuse_unknown_release,
+    storage_violations,
+)
 from formulations.preemptive.instance import (
     CLOUD,
     ROUNDING,
@@ -57,11 +62,6 @@ from formulations.preemptive.rows import (
     within,
 )
 from formulations.preemptive.schedule import Schedule
-from formulations.preemptive.storage.check import (
-    StorageRelease,
-    refuse_unknown_release,
-    storage_violations,
-)
 from formulations.preemptive.sweep import Spans, Steps, count_open, excess
 from optsched.errors import InputError
 from optsched.problem.violation import Violation

@@ -12,8 +12,8 @@ from heapq import heappop, heappush
 
 import numpy as np
 
+from formulations.preemptive.check_storage import StorageRelease, refuse_unknown_release
 from formulations.preemptive.instance import CLOUD, Floats, Instance, Integers, Job
-from formulations.preemptive.storage.check import StorageRelease, refuse_unknown_release
 from heuristics.preemptive.a_online import OnlineScheduler, System
 from heuristics.preemptive.dispatch import Dispatch, all_in_cloud, greedy
 from heuristics.preemptive.engine.ties import TIE

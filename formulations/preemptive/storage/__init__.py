@@ -1,1 +1,1 @@
-"""Problems (7) to (9), in which chunks take storage, and what they are checked by."""
+"""Problems (7) to (9), in which chunks take storage."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from formulations.preemptive.check_storage import StorageRelease, refuse_unknown_release
 from formulations.preemptive.instance import (
     CLOUD,
     Booleans,
@@ -21,7 +22,6 @@ from formulations.preemptive.instance import (
     whole_slots,
 )
 from formulations.preemptive.schedule import Schedule
-from formulations.preemptive.storage.check import StorageRelease, refuse_unknown_release
 from formulations.preemptive.time_indexed.decode import cloud_services, merged
 from optsched.instances.arrays import compress, ranges
 from optsched.model import Model, Variable

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from formulations.preemptive.check import completion_times
+from formulations.preemptive.check_storage import StorageRelease
 from formulations.preemptive.instance import (
     CLOUD,
     ROUNDING,
@@ -29,7 +30,6 @@ from formulations.preemptive.instance import (
 )
 from formulations.preemptive.problem_2 import last_windows
 from formulations.preemptive.schedule import Schedule
-from formulations.preemptive.storage.check import StorageRelease
 from formulations.preemptive.storage.chunks import (
     STORED,
     ChunkCells,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from formulations.preemptive.check_storage import StorageRelease
 from formulations.preemptive.instance import CLOUD, Instance, whole_slots
 from formulations.preemptive.problem_4 import (
     BEFORE_UPLOAD,
@@ -22,7 +23,6 @@ from formulations.preemptive.problem_4 import (
     worker_cells,
 )
 from formulations.preemptive.problem_6 import dual_of_4
-from formulations.preemptive.storage.check import StorageRelease
 from formulations.preemptive.storage.chunks import STORED, ChunkCells, chunk_cells, stored_chunks
 from formulations.preemptive.time_indexed.grid import build_grid, edge_end, fast_completion
 from optsched.instances.arrays import compress, ranges

@@ -16,9 +16,8 @@ HIGHS = FILES | {"highspy", "cloudpickle"}
 """A small model has no matrix of scipy."""
 
 LIGHT = {
-    "check", "classes", "domain_reduction", "generator", "horizon", "instance", "latency", "loads",
-    "loss", "metrics", "rows", "schedule", "storage", "storage.check", "sweep", "topology",
-    "workload",
+    "check", "check_storage", "classes", "domain_reduction", "generator", "horizon", "instance",
+    "latency", "loads", "loss", "metrics", "rows", "schedule", "sweep", "topology", "workload",
 }  # fmt: skip
 """Modules of a paper that say what it is: its instances, schedules, checks and measures."""
 COMMON = {
