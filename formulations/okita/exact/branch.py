@@ -47,9 +47,8 @@ class Tree:
 
     Args:
         best: the incumbent, which takes schedules and bounds.
-        joint: the search at the dual values of a node; None where lattices are out of reach.
+        joint: the search at the dual values of a node.
         relax: column generation in the slots of a node.
-        go_on: whether there is time for another node.
         states: of a slot that a joint search keeps: at first, and at last.
         below: schedules of this cost or more are of no interest, money.
     """
@@ -57,14 +56,12 @@ class Tree:
     def __init__(
         self,
         best: Incumbent[Schedule],
-        joint: JointSearch | None,
+        joint: JointSearch,
         relax: Relax,
-        go_on: Callable[[], bool],
         states: tuple[int, int],
         below: float,
     ) -> None:
         self._best, self._joint, self._relax, self._below = best, joint, relax, below
-        self._go_on = go_on
         self._first, self._most = states
         self.nodes = 0
         self.left = math.inf
@@ -74,7 +71,7 @@ class Tree:
         """Search from a root until it is decided, nothing can be divided, or the time is over."""
         open_nodes: list[Node] = []
         self._push(open_nodes, pricing, relaxed, -math.inf)
-        while open_nodes and self._go_on():
+        while open_nodes and self._joint.go_on():
             node = heapq.heappop(open_nodes)
             bound = max(node.bound, self._searched(node, self._first))
             if self._may_improve(bound):
@@ -107,7 +104,7 @@ class Tree:
 
     def _searched(self, node: Node, states: int) -> float:
         """What every schedule of a node costs at least, by joint search; its best is offered."""
-        if self._joint is None or node.relaxed.prices is None:
+        if node.relaxed.prices is None:
             return -math.inf
         bound, schedule = self._joint.search(
             node.pricing, node.relaxed.prices, self._cutoff, states
@@ -118,7 +115,7 @@ class Tree:
     def _finished(self, node: Node, bound: float) -> float:
         """The bound of a node that nothing divides, by more and more states."""
         states = 4 * self._first
-        while states <= self._most and self._may_improve(bound) and self._go_on():
+        while states <= self._most and self._may_improve(bound) and self._joint.go_on():
             bound = max(bound, self._searched(node, states))
             states *= 4
         return bound

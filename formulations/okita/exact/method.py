@@ -240,19 +240,17 @@ class Search:
     def decide(self) -> None:
         """Search jointly, in a tree over completions; then anneal until the time is over."""
         best, params = self.best, self.params
-        if self._relaxed is not None and not best.over:
+        lattices = [one for one in self.planner.lattices if one is not None]
+        small = len(lattices) == self.instance.jobs
+        if self._relaxed is not None and small and not best.over:
             part = best.part(params.joint_share)
-
-            def go_on() -> bool:
-                return not (best.closed or part.over())
 
             def relax(pricing: Pricing) -> ColumnSolution:
                 return self.relaxed(pricing, self.pricing.made(), part.within(1.0))
 
-            lattices = [one for one in self.planner.lattices if one is not None]
-            joint = JointSearch(lattices, go_on) if len(lattices) == self.instance.jobs else None
+            joint = JointSearch(lattices, lambda: not (best.closed or part.over()))
             states = params.states, params.most_states
-            tree = Tree(best, joint, relax, go_on, states, self._ceiling())
+            tree = Tree(best, joint, relax, states, self._ceiling())
             tree.search(self.pricing, self._relaxed)
         while not best.over and self.moves is not None:
             self.improve(1.0)

@@ -29,15 +29,12 @@ def searched(instance):
 def tree_of(search, states, below=np.inf):
     """The tree of a search, in which few states are kept at first."""
     best = search.best
-
-    def go_on():
-        return not best.closed
+    joint = JointSearch(search.planner.lattices, lambda: not best.closed)
 
     def relax(pricing):
         return search.relaxed(pricing, search.pricing.made(), None)
 
-    joint = JointSearch(search.planner.lattices, go_on) if states else None
-    tree = Tree(best, joint, relax, go_on, states or (1, 1), below)
+    tree = Tree(best, joint, relax, states, below)
     tree.search(search.pricing, search.relaxed(search.pricing, (), None))
     return tree
 
