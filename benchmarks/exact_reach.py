@@ -223,7 +223,7 @@ def plot(table: pd.DataFrame, path: str, limit: float) -> None:
             mark = "osD^vP*"[number % 7]
             axis.plot(at, done["seconds"], f"{mark}-", markersize=4, linewidth=1, label=label)
         axis.set(title=rows["panel"].iloc[0], yscale="log", ylabel="seconds to the proof")
-        axis.set_ylim(1, 8 * limit)  # room for the legend
+        axis.set_ylim(0.3, 8 * limit)  # room for the legend
         axis.set_xticks(range(len(sizes)), sizes, rotation=90)
         axis.legend(fontsize=6, loc="upper left", framealpha=0.7)
     figure.savefig(path)
