@@ -12,7 +12,7 @@
    storage alone (``storage_relaxation``). At these prices jobs are inserted by destroy and repair
    (``job_insertion``). Simulated annealing exchanges them over sets of servers that reach all
    their nodes (``covering_sets``, ``set_exchange``).
-6. If every job has a service of its own, branch and bound over these sets decides whether as many
+6. If no two jobs share a service, branch and bound over these sets decides whether as many
    jobs as the bound says can be admitted (``set_tree``).
 7. If a gap is left, the compact model goes on from the incumbent and the bound.
 

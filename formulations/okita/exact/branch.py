@@ -4,6 +4,7 @@ A node limits the slots in which each job may complete. Column generation gives 
 values, and joint search at these decides it or raises its bound. If neither closes it, the job
 whose columns complete early and late in the most equal parts completes early in one child, and late
 in the other. A node whose columns agree about all completions is searched with more states instead.
+The tree of ``ColumnGeneration`` would have no place for joint search at its nodes.
 """
 
 from __future__ import annotations

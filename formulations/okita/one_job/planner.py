@@ -42,8 +42,8 @@ from formulations.okita.one_job.units import ByUnits
 from formulations.okita.schedule import Schedule
 
 LARGEST_LATTICE = 100_000
-"""Most points of a job's lattice, unless those of all jobs are few: beyond, its cheapest schedule
-is out of reach."""
+"""Most points of a job's lattice, unless all jobs have few: beyond, its cheapest schedule is out of
+reach."""
 TOGETHER = 7
 """All jobs' lattices are built if they have so many times as many points together at most."""
 
